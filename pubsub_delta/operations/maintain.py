@@ -253,7 +253,8 @@ def _maintain_topics(
         for each, _ in tables.registry.sources():
             with _reporting(report, f"ack state {each.uid}"):
                 tables.ack_state_tables.vacuum(each.uid)
-        tables.registry.vacuum()
+        with _reporting(report, "registry"):
+            tables.registry.vacuum()
 
 
 def _forget_commits(

@@ -67,6 +67,8 @@ class Journal:
 
     def leased(self, lease_id: int, positions: Positions) -> None:
         """Write a lease whose messages all wait."""
+        if self._path is None:
+            return
         self._waiting[lease_id] = positions
         self._write(_line("leased", lease_id, positions))
 
@@ -112,6 +114,7 @@ class Journal:
             with suppress(OSError):
                 self._path.unlink(missing_ok=True)
             self._path = None
+            self._waiting.clear()
 
     def _begin(self, path: Path) -> None:
         """Start a new file with the waiting messages."""

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import gc
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import ColumnProperties, DeltaTable, WriterProperties, write_deltalake
 
 from pubsub_delta.errors import FailedPrecondition, Unavailable
-from pubsub_delta.tables.lanes.direct import DirectLane
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables.lanes.direct import DirectLane, DirectScans
 from pubsub_delta.tables.lanes.locks import TableLocks
-from pubsub_delta.tables.schemas import (
-    TOPICS,
-)
-from tests.lanes.builders import (
-    numbers,
-    topic,
-)
+from pubsub_delta.tables.lanes.protocol import Match, Merge
+from pubsub_delta.tables.lanes.scans import Window
+from pubsub_delta.tables.schemas import TOPICS
+from tests.lanes.builders import at, numbers, topic
 
 
 def test_a_catalog_is_for_spark(tmp_path: Path) -> None:
@@ -45,6 +45,56 @@ def test_an_odd_path_is_opened_as_it_is_written(tmp_path: Path, name: str) -> No
     assert {each.name for each in tmp_path.iterdir()} == {"_locks", name.replace("``", "`")}
     file_url = f"delta.`file:{tmp_path}/{name}/messages`"
     assert lane.read(file_url).num_rows == 3
+
+
+def test_a_table_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
+    """Another process has put a copy in its place: an operator restores a backup so."""
+    lane = DirectLane(None, TableLocks(None))
+    table = topic(lane, f"delta.`{tmp_path}/0`", numbers(0, 2))
+    topic(DirectLane(None, TableLocks(None)), f"delta.`{tmp_path}/1`", numbers(5, 1))
+    assert lane.read(table)["position"].to_pylist() == [0, 1]
+    shutil.rmtree(tmp_path / "0")
+    (tmp_path / "1").rename(tmp_path / "0")
+    assert lane.read(table)["position"].to_pylist() == [5]
+
+
+def test_of_many_rows_one_is_added_changed_or_deleted_and_counted(tmp_path: Path) -> None:
+    """A registry of thousands of resources is not written anew for one of them."""
+    lane, table = DirectLane(None, TableLocks(None)), f"delta.`{tmp_path}/topics`"
+    unless_there = Merge([("name", "=", "name")], insert=True)
+    of_uid: tuple[Match, ...] = (("name", "=", "name"), ("uid", "=", "uid"))
+    update, delete = Merge(of_uid, update=("etag",)), Merge(of_uid, delete=True)
+    lane.create(table, TOPICS)
+    many = [{"name": f"topic {n}", "uid": f"{n}"} for n in range(1_500)]
+    assert lane.merge(table, resources(*many), unless_there) == 1_500
+    for change, row, count in (
+        (unless_there, {"name": "new", "uid": "new"}, 1),
+        (unless_there, {"name": "new", "uid": "other"}, 0),
+        (update, {"name": "topic 7", "uid": "7", "etag": "x"}, 1),
+        (delete, {"name": "topic 7", "uid": "other"}, 0),
+        (delete, {"name": "topic 8", "uid": "8"}, 1),
+    ):
+        assert lane.merge(table, resources(row), change) == count, (change, row)
+    rows = {row["name"]: row["etag"] for row in lane.read(table).to_pylist()}
+    assert (len(rows), rows["topic 7"], "topic 8" in rows) == (1_500, "x", False)
+
+
+def resources(*rows: dict[str, str]) -> pa.Table:
+    return pa.Table.from_pylist(list(rows), schema=TOPICS.columns)
+
+
+def test_a_file_without_statistics_is_read(tmp_path: Path) -> None:
+    """Delta: they are optional, and other writers leave them out."""
+    lane = DirectLane(None, TableLocks(None))
+    table = topic(lane, f"delta.`{tmp_path}/messages`", numbers(0, 3))
+    without = WriterProperties(
+        default_column_properties=ColumnProperties(statistics_enabled="NONE")
+    )
+    opened = DeltaTable(tmp_path / "messages")
+    write_deltalake(opened, numbers(3, 3), mode="append", writer_properties=without)
+    assert sorted(str(each.position_min) for each in lane.files(table)) == ["0", "None"]
+    window = Window(Positions.between(1, 4), at(hours=-1), at(hours=1))
+    assert DirectScans(lane.open_tables).fold(table, window).runs() == [(1, 4)]
 
 
 @dataclass

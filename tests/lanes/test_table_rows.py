@@ -25,6 +25,7 @@ from pubsub_delta import (
     TableState,
 )
 from pubsub_delta.delivery import sources, table_subscriptions, table_writes
+from pubsub_delta.tables.store import Tables
 from tests.lanes.table_world import (
     BYTES,
     DEAD,
@@ -307,6 +308,22 @@ def test_the_tables_of_the_store_are_nobodys_target(tmp_path: Path) -> None:
     made = store.create_subscription(NAME, TOPIC, table_config=TableConfig(str(world.table)))
     assert made.table_config is not None
     assert made.table_config.state is TableState.ACTIVE
+
+
+def test_a_subscription_is_shown_while_the_storage_of_its_table_does_not_answer(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its table can be elsewhere than the store."""
+    world.make()
+    world.subscribe()
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("no answer")
+
+    monkeypatch.setattr(Tables, "target", fail)
+    shown = world.store.get_subscription(NAME)
+    assert shown.table_config is not None
+    assert [each.table_config for each in world.store.list_subscriptions()] == [shown.table_config]
 
 
 def test_no_link_leads_to_the_tables_of_the_store(tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ from tests.mutations.bugs_of_the_source import BUGS_OF_THE_SOURCE
 from tests.mutations.bugs_of_traces import BUGS_OF_TRACES
 from tests.mutations.bugs_of_trials_of_promises import BUGS_OF_TRIALS_OF_PROMISES
 from tests.mutations.bugs_of_values import BUGS_OF_VALUES
+from tests.mutations.bugs_of_yet_another_outsider import BUGS_OF_YET_ANOTHER_OUTSIDER
 
 BUGS: tuple[Bug, ...] = (
     *BUGS_OF_DELIVERY,
@@ -95,4 +96,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_AN_OUTSIDER_AT_SURFACES,
     *BUGS_OF_AN_OUTSIDER_BY_SPARK,
     *BUGS_OF_ANOTHER_OUTSIDER,
+    *BUGS_OF_YET_ANOTHER_OUTSIDER,
 )

@@ -62,6 +62,17 @@ def test_a_look_that_was_begun_ahead_is_used_once(
         assert lane.version(table) == version + 1
 
 
+def test_a_look_that_was_begun_ahead_and_not_used_counts_for_nothing_later(
+    store: PubSub, root: str
+) -> None:
+    """An operation may end before it asks for what was begun for it."""
+    table, lane = store._tables.layout.messages(store.get_topic("orders").uid), _lane(store)
+    with lane.prefetching(table):
+        version = PubSub(None, root)._tables.lanes.control.version(table)
+    PubSub(None, root).publish("orders", ["a"])
+    assert lane.version(table) == version + 1
+
+
 def _lane(store: PubSub) -> Lane:
     return store._tables.lanes.control
 

@@ -38,12 +38,16 @@ def publish(world: InMemory, table: Any, **named: Any) -> Any:
     return outcome(lambda: world.store.publish(TOPIC, table, **named))
 
 
+SAME_NAMES = pa.StructArray.from_arrays([pa.array(["x"]), pa.array(["y"])], names=["a", "a"])
+
+
 @long
 @given(tables())
 @example(pa.table({"data": pa.array([0], pa.int8()), "attributes": [{"a": "b"}]}))
 @example(pa.table({"data": ["a"], "attributes": pa.array([5])}))
 @example(pa.table({"data": ["a"], "attributes": ["no map"]}))
 @example(pa.table({"data": ["a"], "ordering_key": pa.array([0], pa.int64())}))
+@example(pa.table({"message_id": SAME_NAMES, "data": ["a"]}))
 def test_a_table_is_published_as_it_is_or_refused(table: pa.Table) -> None:
     world = InMemory()
     told = publish(world, table)
@@ -53,7 +57,8 @@ def test_a_table_is_published_as_it_is_or_refused(table: pa.Table) -> None:
         assert world.stored() == []
         return
     assert len(found) == told.message_count == table.num_rows
-    for message, row in zip(found, table.to_pylist(), strict=True):
+    taken = [each for each in ("data", "attributes", "ordering_key") if each in table.column_names]
+    for message, row in zip(found, table.select(taken).to_pylist(), strict=True):
         data = row.get("data") or b""
         assert message.data == (data.encode() if isinstance(data, str) else data)
         assert message.attributes == dict(row.get("attributes") or ())
@@ -114,6 +119,16 @@ def test_a_record_batch_is_a_table() -> None:
     batch = pa.RecordBatch.from_pydict({"data": ["b", "a"], "n": [2, 1]})
     publish(world, batch, order_by="n")
     assert [each.data for each in delivered(world)] == [b"a", b"b"]
+
+
+def test_a_column_that_appears_twice_is_refused() -> None:
+    """One of them would be lost without a word."""
+    world = InMemory()
+    twice = pa.table([pa.array(["a"]), pa.array(["b"])], names=["data", "data"])
+    told = publish(world, twice)
+    assert isinstance(told, InvalidArgument)
+    assert "column 'data' appears twice" in str(told)
+    assert world.stored() == []
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,16 @@ def test_columns_are_chosen_and_remembered() -> None:
     assert "columns=filter&columns=labels" in unescape(sorted_)
 
 
+@pytest.mark.parametrize("page", ["2", "3", "999999999", "1000000000000", "-1", "x"])
+def test_a_page_after_the_last_one_is_the_last_one(page: str) -> None:
+    """Resources are deleted while somebody has their page open, or its address."""
+    browser = Browser()
+    for number in range(60):
+        browser.store.create_topic(f"topic-{number:02}")
+    shown = ids(browser.get("/topics", params={"page": page, "sort": "id"}).text)
+    assert shown[-1] == ("topic-59" if page in ("2", "3", "999999999") else "topic-47")
+
+
 def test_a_list_tells_how_it_is_sorted_to_a_screen_reader() -> None:
     html = behind().get("/subscriptions").text
     assert re.findall(r'aria-sort="(\w+)"', html) == ["none", "none", "descending", *["none"] * 4]

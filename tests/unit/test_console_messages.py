@@ -101,6 +101,17 @@ def test_an_answer_is_for_messages_of_its_own_page() -> None:
     assert browser.world.backlog() == {"a": "leased", "b": "leased"}
 
 
+def test_a_page_of_pulled_messages_is_one_of_its_own_subscription() -> None:
+    browser = Browser()
+    browser.store.create_subscription("second", "flights")
+    browser.world.publish("a")
+    pulled = browser.pull(1)
+    path = pulled.url.path
+    assert browser.client.get(path).status_code == 200
+    elsewhere = browser.client.get(path.replace("/first/", "/second/"))
+    assert "ack_id" not in elsewhere.text
+
+
 def test_an_answer_without_a_message_says_so() -> None:
     browser = Browser()
     browser.world.publish("a")
@@ -228,6 +239,15 @@ def test_a_message_is_opened_as_a_tree_as_text_and_in_hexadecimal() -> None:
 )
 def test_data_that_is_no_json_or_too_deep_is_shown_all_the_same(data: bytes) -> None:
     assert data_views(data, len(data))[-2].name == "text"
+
+
+@pytest.mark.parametrize("letter", ["é", "€", "𐍈"])
+def test_text_whose_beginning_ends_within_a_letter_is_text(letter: str) -> None:
+    """A page reads the beginning of large data, wherever that ends."""
+    data = f"late{letter}".encode()
+    for end in range(4, len(data)):
+        (text, _) = data_views(data[:end], len(data))
+        assert (text.name, text.text) == ("text", "late")
 
 
 def test_a_tree_has_so_many_values_at_most() -> None:

@@ -6,7 +6,9 @@ import pytest
 
 from pubsub_delta import NotFound
 from pubsub_delta.datasource.consumer import Consumer
+from pubsub_delta.operations import administer
 from tests.unit.in_memory import TOPIC, InMemory
+from tests.unit.test_races import once
 
 
 def test_a_subscription_is_created_where_the_query_asks_for_that() -> None:
@@ -26,6 +28,23 @@ def test_a_subscription_is_created_where_the_query_asks_for_that() -> None:
     other, absent = store.store._subscription("another-one"), store.store._topic("absent")
     with pytest.raises(NotFound, match=r"topic .*absent"):
         Consumer(store.driver.open()._tables, other, store.driver.clock).subscribe_to(absent)
+
+
+def test_a_query_takes_the_subscription_that_another_one_creates_at_that_moment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = InMemory()
+    name, topic = store.store._subscription("new-one"), store.store._topic(TOPIC)
+    other = store.driver.open()
+    consumer = Consumer(store.driver.open()._tables, name, store.driver.clock)
+    once(
+        monkeypatch,
+        *(administer, "create_subscription"),
+        lambda: other.create_subscription("new-one", TOPIC),
+        "before",
+    )
+    consumer.subscribe_to(topic)
+    assert consumer.start(topic).subscription == other.get_subscription("new-one").uid
 
 
 def test_a_query_that_drains_may_be_the_one_that_creates_its_subscription() -> None:

@@ -110,6 +110,16 @@ def test_what_was_committed_after_a_version_is_found_without_what_was_there() ->
         found(store, TOPIC, MessageQuery(after_version=newest.version + 1))
 
 
+def test_every_message_of_a_publish_tells_its_publish_id() -> None:
+    """Also of publishes of the same microsecond."""
+    store = three()
+    store.publish("d", "e")
+    search = store.store.find_messages(TOPIC)
+    told = [search.publish_id_of(each) for each in search.messages()]
+    logged = [each.publish_id for each in store.store.topic_history("flights", 2)]
+    assert told == [logged[0]] * 2 + [logged[1]] * 3
+
+
 WRITTEN = (
     b'{"a": 7}', b'{"a": 7.0}', b'{"a": 70e-1}', b'{"a": "7"}', b'{"a": "late"}', b'{"b": 7}',
     b'{"\\u0061": 7}', b'{"a": "l\\u0061te"}', b'{"a": [5, "late"]}', b'{"a": {"0": 5}}',
@@ -142,7 +152,7 @@ def test_a_json_field_is_found_however_it_is_written(wanted: tuple[str, str | No
     ("path", "value", "count"),
     [
         ("a", "7", 5), ("a", "007", 4), ("a", "0", 2), ("a", "late", 2), ("a", "NaN", 1),
-        ("a.0", "5", 2),
+        ("a.0", "5", 2), ("a", "true", 1), ("a", "null", 1), ("a", "None", 0),
     ],
 )  # fmt: skip
 def test_numbers_are_compared_as_numbers_and_the_rest_as_text(

@@ -37,6 +37,10 @@ def test_files_without_an_ending_have_that_of_their_directory() -> None:
     assert format_of_all([], "/d/flights.csv") is None
 
 
+def test_a_packing_in_capitals_is_unpacked() -> None:
+    assert format_of_all(["/d/a.CSV.GZ", "/d/b.csv.Zst"], "/d") == "csv"
+
+
 @pytest.mark.parametrize(
     ("found", "asked", "told"),
     [

@@ -42,6 +42,12 @@ def test_a_long_value_is_told_as_far_as_it_goes() -> None:
         assert (len(told), version) == (256, 0)
 
 
+def test_long_values_that_differ_at_their_end_have_two_ids() -> None:
+    """A value is known by all of it: the second one would be skipped as published."""
+    ends = ("", "a", "b", "ab", "é")
+    assert len({batch_id("flights", "month", "x" * 300 + end) for end in ends}) == len(ends)
+
+
 def test_runs_and_columns_have_ids_of_their_own() -> None:
     told = {
         batch_id(*each)[0]

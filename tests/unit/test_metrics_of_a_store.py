@@ -41,6 +41,12 @@ def test_a_snapshot_does_not_count_what_its_purge_acknowledges() -> None:
     assert store.store.metrics("purged", exact=True)["num_messages"] == 0
 
 
+def test_a_message_from_a_clock_that_is_ahead_has_no_age() -> None:
+    store = InMemory()
+    store.publish("a", late=-5)
+    assert store.store.metrics(NAME)["oldest_unacked_message_age"] == 0
+
+
 def test_a_topic_of_another_project_is_labelled_by_its_full_name() -> None:
     """One label must not stand for two topics: an id alone is one of the subscription's project."""
     store = InMemory()

@@ -83,3 +83,13 @@ def test_what_fails_is_a_failed_delivery_and_what_is_stopped_is_none(
     failed = Held(monkeypatch)
     failed.lease.fail(stopped=False)
     assert failed.attempts() == [2, 2]
+
+
+def test_what_is_left_to_the_next_micro_batch_stays_leased(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The commit of the next one acknowledges it; until then nobody else gets its messages."""
+    held = Held(monkeypatch)
+    held.lease.processed()
+    held.lease.leave()
+    assert held.world.backlog() == {"a": "leased", "b": "leased"}

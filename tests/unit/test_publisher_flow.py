@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, ResourceExhausted
+from pubsub_delta.publisher import Publisher
 from pubsub_delta.resources import LimitExceededBehavior, PublishFlowControl
 from tests.unit.test_publisher import A_WHILE, LONG, Commits, publisher_of
 
@@ -97,6 +99,56 @@ def test_those_who_wait_are_served_in_the_order_in_which_they_came(commits: Comm
         for thread in threads:
             thread.join(LONG)
     assert [message.data[:1] for message in commits.messages] == [b"h", b"a", b"b", b"c"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="it interrupts a thread")
+def test_who_waits_goes_on_when_an_earlier_one_is_interrupted(commits: Commits) -> None:
+    """Ctrl+C ends the wait of a large message; a small one behind it fits at once."""
+
+    class Interrupted(Exception):
+        """What the handler of the signal raises."""
+
+    def interrupt(*_: object) -> None:
+        raise Interrupted
+
+    done = threading.Event()
+
+    def publish_small(publisher: Publisher) -> None:
+        publisher.publish("s")
+        done.set()
+
+    def interrupt_large(publisher: Publisher, main: int) -> None:
+        wait_until(lambda: waiting(publisher) == 1)
+        in_thread(partial(publish_small, publisher))
+        wait_until(lambda: waiting(publisher) == 2)
+        signal.pthread_kill(main, signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        with (
+            publisher_of(commits, flow_control=limited(size=10)) as publisher,
+            commits.held_open(publisher),
+        ):
+            in_thread(partial(interrupt_large, publisher, threading.get_ident()))
+            with pytest.raises(Interrupted):
+                publisher.publish("ten bytes.")
+            assert done.wait(LONG / 2), "there is room for it, and nobody before it"
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def waiting(publisher: Publisher) -> int:
+    with publisher._room:  # who waits has let go of it
+        return len(publisher._blocked)
+
+
+def wait_until(told: Callable[[], bool]) -> None:
+    pause = threading.Event()
+    for _ in range(1_000):
+        if told():
+            return
+        pause.wait(LONG / 1_000)
+    raise AssertionError("it never came")
 
 
 def test_beyond_a_limit_the_future_fails_if_that_is_asked_for(commits: Commits) -> None:

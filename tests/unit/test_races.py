@@ -28,7 +28,7 @@ FLIGHTS = f"projects/local/topics/{TOPIC}"
 
 
 def once(
-    monkeypatch: pytest.MonkeyPatch, of: type, method: str, act: Callable[[], object], when: str
+    monkeypatch: pytest.MonkeyPatch, of: object, method: str, act: Callable[[], object], when: str
 ) -> None:
     """Let others act once, before or after the next call of a method by anybody."""
     real, left = getattr(of, method), [act]

@@ -246,7 +246,7 @@ def test_both_of_two_revisions_at_once_are_there(
             other.commit_schema("states", record(CODE, {"name": "name", "type": "string"}))
         )
 
-    once(monkeypatch, validation, "check_compatible", commit, "after")  # type: ignore[arg-type]
+    once(monkeypatch, validation, "check_compatible", commit, "after")
     mine = world.store.commit_schema("states", AVRO_WITH_AREA)
     assert ids(world) == [mine.revision_id, crossing[0].revision_id, first]
 
@@ -261,7 +261,7 @@ def test_a_revision_is_held_against_one_that_came_between(
     )
     once(
         monkeypatch,
-        validation,  # type: ignore[arg-type]
+        validation,
         "check_compatible",
         lambda: other.commit_schema("states", floor),
         "after",

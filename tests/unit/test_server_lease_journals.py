@@ -150,6 +150,18 @@ def test_a_server_without_leases_has_no_journal(tmp_path: Path) -> None:
     assert "leased 7 " not in (tmp_path / UID).read_text()
 
 
+def test_what_could_not_be_made_available_is_left_for_the_next_one(tmp_path: Path) -> None:
+    """The store could not be written: the next look, or another server, tries again."""
+    one = here(tmp_path, "first")
+    one.journal("s", UID).leased(7, Positions.of(range(3)))
+    killed(one)
+    looking = here(tmp_path)
+    with pytest.raises(OSError, match="no answer"), looking.abandoned():
+        raise OSError("no answer")
+    looking.end()
+    assert left_at(tmp_path) == {"s": {7: [0, 1, 2]}}
+
+
 def test_another_machine_cannot_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # "nothing of the kind on object stores": nor where a lock may be of another machine
     process = other_server(tmp_path)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,12 +14,14 @@ pytest.importorskip("grpc")
 import grpc
 
 from pubsub_delta.errors import Aborted, ResourceExhausted
+from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server import interceptors, leaser, memory
 from pubsub_delta.server.assigner import Assigner, Consumer, Delivery
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.exporting import ServerExporter
 from pubsub_delta.server.grpc_services import PUBLISHER, SERVICES, STREAMING_PULL, SUBSCRIBER
+from pubsub_delta.server.lease_journals import Journal
 from pubsub_delta.server.memory import Memory
 from pubsub_delta.server.response_queue import ResponseQueue
 from tests.unit.builders import PLAIN, at
@@ -245,3 +249,22 @@ def test_a_server_uses_the_allocator_of_the_system_unless_another_one_is_named(
     environment = {} if named is None else {memory.ALLOCATOR: named}
     memory.choose_allocator(environment)
     assert environment == {memory.ALLOCATOR: used}
+
+
+@pytest.mark.parametrize("folder", [None, "absent"])
+def test_a_journal_that_is_not_written_keeps_nothing(tmp_path: Path, folder: str | None) -> None:
+    """On object storage none is written, and a busy subscription has leases for days."""
+    journal = Journal(None if folder is None else tmp_path / folder / "a", NAME)
+    journal.leased(0, Positions.of([0]))
+    given = delivery(Memory(), 1)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for lease_id in range(1, 1_000):
+            journal.leased(lease_id, Positions.of([1]))
+            given.lease_id = lease_id
+            journal.given([given])
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < 50_000

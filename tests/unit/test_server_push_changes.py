@@ -263,3 +263,16 @@ def test_a_change_during_a_read_of_the_registry_is_not_undone_by_what_was_read()
         assert workers._workers == {SUBSCRIPTION: "before"}, "the next read counts"
 
     asyncio.run(test())
+
+
+def test_a_detached_subscription_has_no_worker() -> None:
+    """It can still be changed, and its push_config stays; nothing comes to it any more."""
+
+    async def test() -> None:
+        workers = Noting()
+        await workers.apply(PLAIN)
+        assert workers._workers == {SUBSCRIPTION: ""}
+        await workers.apply(replace(PLAIN, detached=True))
+        assert workers._workers == {}
+
+    asyncio.run(test())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -123,6 +124,23 @@ def test_prefetched_messages_go_back_when_the_last_client_has_left(
         assert len(store.leased) == 10
         stream.close()
         eventually(lambda: len(store.leased) == 2)
+
+
+def test_prefetched_messages_are_kept_for_a_client_that_is_busy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Given back they would be leased again and again, by a commit each."""
+    monkeypatch.setattr(dispatcher, "_KEPT_FOR_NOBODY", 0.1)
+    store = MemoryStore()
+    with serving(store) as address, clients(address) as (publisher, subscriber):
+        publish(publisher, {"topic": TOPIC, "messages": [{"data": b"x", "ordering_key": "k"}] * 9})
+        stream = RawStream(subscriber, max_outstanding_messages=2)
+        assert len(stream.hear().received_messages) == 2
+        eventually(lambda: len(store.leased) == 8)
+        before = store.state.next_lease_id
+        time.sleep(0.5)
+        assert (len(store.leased), store.state.next_lease_id) == (8, before)
+        stream.close()
 
 
 def test_a_single_client_does_not_starve_another() -> None:

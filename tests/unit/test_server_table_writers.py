@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 pytest.importorskip("grpc")
-from pubsub_delta import TableConfig
+from pubsub_delta import FailedPrecondition, TableConfig
 from pubsub_delta.delivery.table_subscriptions import TableWrites
 from pubsub_delta.server.table_writing import TableWriters
 from pubsub_delta.server.timing import Timing
@@ -36,6 +36,30 @@ def test_a_publish_wakes_the_writers_of_its_topic(monkeypatch: pytest.MonkeyPatc
         calls.hub.published("projects/local/topics/other")
         await asyncio.sleep(0.05)
         assert written == [NAME, NAME]
+        await writers.end_workers()
+
+    running(test)
+
+
+def test_a_writer_that_has_ended_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends where its subscription is gone, or writes to no table; another one may follow."""
+    written: list[str] = []
+
+    def write(name: str) -> TableWrites:
+        written.append(name)
+        if len(written) == 1:
+            raise FailedPrecondition(f"{name} has no table")
+        return TableWrites()
+
+    async def test(calls: Calls) -> None:
+        monkeypatch.setattr(calls.backend, "write_table", write)
+        writers = TableWriters(calls.hub, SELDOM)
+        wanted = replace(calls.store.get_subscription(NAME), table_config=TableConfig("shop.a"))
+        await writers.run_worker(wanted)
+        await soon(lambda: written == [NAME])
+        await soon(lambda: all(each.is_over for each in writers._workers.values()))
+        await writers.run_worker(wanted)
+        await soon(lambda: written == [NAME, NAME])
         await writers.end_workers()
 
     running(test)

@@ -257,6 +257,17 @@ def test_metrics_over_time_end_with_what_the_metrics_say_now() -> None:
     assert told[-1].num_undelivered_messages == metrics["num_undelivered_messages"]
 
 
+def test_metrics_over_time_have_the_last_of_many_publishes() -> None:
+    """As many publishes as points."""
+    store = InMemory()
+    for minute in range(1, 6):
+        store.be_at(minute * MINUTE)
+        store.publish("a")
+    store.be_at(6 * MINUTE)
+    told = store.store.subscription_history(NAME, points=2)
+    assert [each.time for each in told[-3:]] == [at(4 * MINUTE), at(5 * MINUTE), at(6 * MINUTE)]
+
+
 def test_the_metrics_of_a_subscription_are_those_of_its_metrics() -> None:
     store = busy()
     found, metrics = store.store.subscription_metrics(NAME), store.store.metrics(NAME)

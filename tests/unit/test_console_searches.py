@@ -1,0 +1,70 @@
+"""A search of the console goes on while its page asks for it, and ends when nobody does."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, cast
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from pubsub_delta.clock import ManualClock
+from pubsub_delta.console.searches import IDLE_TIMEOUT, BackgroundSearch, BackgroundSearches
+from tests.unit.builders import at
+
+SECONDS = IDLE_TIMEOUT.total_seconds()
+LONG = 20
+
+
+class Endless:
+    """A search that looks whether it is stopped when it is told to, and finds nothing."""
+
+    progress = 0.5
+
+    def __init__(self) -> None:
+        self.may_look, self.looked = threading.Semaphore(0), threading.Semaphore(0)
+        self.ended = threading.Event()
+
+    def messages(self, *, max_bytes: int, is_stopped: Any) -> Any:
+        del max_bytes
+        while self.may_look.acquire(timeout=LONG) and not is_stopped():
+            self.looked.release()
+            yield from ()
+        self.ended.set()
+
+    def look(self) -> None:
+        self.may_look.release()
+
+
+def begun() -> tuple[ManualClock, Endless, BackgroundSearches, BackgroundSearch]:
+    clock, endless = ManualClock(at(0)), Endless()
+    searches = BackgroundSearches(clock.now)
+    running = searches.start(cast("Any", endless), "/topics/t/messages", "text=late")
+    return clock, endless, searches, running
+
+
+def test_a_search_goes_on_as_long_as_its_page_asks_for_it() -> None:
+    clock, endless, searches, running = begun()
+    for _ in range(5):
+        clock.advance(SECONDS - 1)
+        assert not running.wait(0)
+        endless.look()
+        assert endless.looked.acquire(timeout=LONG)
+    assert not running.was_stopped
+    running.stop()
+    endless.look()
+    assert running.wait(LONG)
+    searches.close()
+
+
+def test_a_search_that_nobody_asks_for_ends() -> None:
+    clock, endless, searches, running = begun()
+    clock.advance(SECONDS)
+    endless.look()
+    assert endless.looked.acquire(timeout=LONG), "it is not over yet"
+    clock.advance(1)
+    endless.look()
+    assert endless.ended.wait(LONG)
+    assert running.was_stopped
+    searches.close()

@@ -1,0 +1,45 @@
+"""A run of maintain tells each of its failures, and none of them stops another duty."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from pubsub_delta import Unavailable
+from pubsub_delta.tables.messages.messages import Messages
+from tests.unit.builders import DAY
+from tests.unit.in_memory import TOPIC, InMemory
+
+FULL_NAME = f"projects/local/topics/{TOPIC}"
+
+
+def failing(*_: object) -> None:
+    raise Unavailable("the storage does not answer")
+
+
+def test_a_registry_that_cannot_be_vacuumed_stops_no_other_duty(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of ``maintain``: a failure is reported, and stops no other."""
+    world = InMemory()
+    for data in ("a", "b"):
+        world.publish(data)
+        world.ack(data)
+    world.be_at(2 * DAY)
+    monkeypatch.setattr(world.tables.registry, "vacuum", failing)
+    report = world.store.maintain(vacuum=True, log_retention="6h")
+    assert report.problems == {"registry": "Unavailable: the storage does not answer"}
+    assert FULL_NAME in report.vacuumed
+    assert FULL_NAME in report.forgotten
+
+
+def test_each_of_several_problems_of_a_resource_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = InMemory()
+    world.publish("a")
+    versions = count()
+    monkeypatch.setattr(world.tables.registry, "snapshots_version", lambda: next(versions))
+    monkeypatch.setattr(Messages, "optimize", failing)
+    why = world.store.maintain(optimize=True).problems[FULL_NAME]
+    assert why.startswith("Aborted: snapshots were created or deleted")
+    assert why.endswith("; Unavailable: the storage does not answer")
