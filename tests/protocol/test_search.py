@@ -37,7 +37,10 @@ QUICK_VARIANTS = (
     "dead letters that are acknowledged first",
     "dead letters that go back with their topic",
 )
-OPEN_WITHOUT_LOCKS = {"a snapshot of what a seek brought back"}
+OPEN_WITHOUT_LOCKS = {
+    "a seek to a time beside retention",
+    "a snapshot of what a seek brought back",
+}
 """What docs/guarantees.md does not promise where tables have no lock: the search finds it."""
 
 
