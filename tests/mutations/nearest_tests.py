@@ -379,6 +379,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "exporter.py": ("exporter",),
     "jobs/file_formats.py": ("job_file_formats",),
     "jobs/idempotency_ids.py": ("job_idempotency_ids",),
+    "jobs/publish.py": ("delta/test_job_batches",),
     "jobs/outputs.py": ("delta/test_outputs",),
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
     "policy/schemas/avro_defaults.py": ("schema_typing",),
