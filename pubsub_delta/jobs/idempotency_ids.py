@@ -9,14 +9,16 @@ LONGEST_ID = 256
 """The largest size of an application ID, in bytes."""
 
 
-def batch_id(idempotency_id: str, column: str, value: str | None) -> tuple[str, int]:
-    """Return the idempotency ID of the batch of one value; it does not depend on other values.
+def batch_id(idempotency_id: str, column: str, value: str | bytes | None) -> tuple[str, int]:
+    r"""Return the idempotency ID of the batch of one value; it does not depend on other values.
 
     Name and value are percent-encoded. A null has no ``=``. A digest shortens an ID that is too
     long.
 
     >>> batch_id("flights", "month", "3"), batch_id("flights", "month", None)
     (('flights/month=3', 0), ('flights/month', 0))
+    >>> batch_id("flights", "city", "Köln"), batch_id("flights", "city", b"K\xf6ln")
+    (('flights/city=K%C3%B6ln', 0), ('flights/city=K%F6ln', 0))
     >>> batch_id("flights", "carrier", "A=B/C")
     ('flights/carrier=A%3DB%2FC', 0)
     """

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BinaryType,
     BooleanType,
+    DataType,
     DateType,
     IntegralType,
     StringType,
@@ -115,25 +116,40 @@ def split(rows: DataFrame, column: str | None, idempotency_id: str | None) -> It
         return
     value, text = inputs.column(column), as_text(rows, column)
     found = rows.groupBy(text.alias("text")).agg(F.min(value).alias("value"))
-    skips_files = isinstance(rows.schema[column].dataType, EXACT)
-    for row in found.orderBy("value").collect():
-        same = text.eqNullSafe(F.lit(row["text"]))
-        if skips_files:  # uses the column's statistics; text columns have none
-            same = value.eqNullSafe(F.lit(row["value"])) & same
-        name = batch_id(idempotency_id, column, row["text"]) if idempotency_id else None
+    for row in found.orderBy("value").select("text").collect():
+        known = None if row["text"] is None else bytes(row["text"])
+        same, exact = text.eqNullSafe(F.lit(known)), literal(known, rows.schema[column].dataType)
+        if exact is not None:  # uses the column's statistics; its text has none
+            same = value.eqNullSafe(exact) & same
+        name = batch_id(idempotency_id, column, known) if idempotency_id else None
         yield name, rows.where(same)
 
 
-EXACT = (IntegralType, StringType, DateType, BooleanType)
-"""Types whose values are equal in Python and Spark."""
-
-
 def as_text(rows: DataFrame, column: str) -> Column:
-    """Return a column as text that does not depend on the session time zone."""
+    """Return a column as the bytes of its text, which do not depend on the session time zone.
+
+    Spark stores texts that are no UTF-8; two of these may be one text in Python.
+    """
     value, type_ = inputs.column(column), rows.schema[column].dataType
     if isinstance(type_, TimestampType):
-        return F.unix_micros(value).cast("string")
-    return F.hex(value) if isinstance(type_, BinaryType) else value.cast("string")
+        text = F.unix_micros(value).cast("string")
+    else:
+        text = F.hex(value) if isinstance(type_, BinaryType) else value.cast("string")
+    return text.cast("binary")
+
+
+def literal(text: bytes | None, type_: DataType) -> Column | None:
+    """Return a value by its text, where Spark surely reads the same; None otherwise.
+
+    Spark reads a date from its text: one of Python's passes through Java's old calendar.
+    """
+    if not isinstance(type_, (IntegralType, StringType, DateType, BooleanType)):
+        return None
+    try:
+        written = F.lit(None if text is None else text.decode())
+    except UnicodeDecodeError:
+        return None
+    return written if isinstance(type_, StringType) else written.cast(type_)
 
 
 def written_by(result: PublishResult) -> int:

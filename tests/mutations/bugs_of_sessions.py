@@ -65,4 +65,11 @@ BUGS_OF_SESSIONS = (
         '    return f"`{column}`"',
         "    return column",
     ),
+    Bug(
+        "rows-of-no-batch",
+        "Rows whose value of `--batch-by` is no UTF-8 are in no batch, and nobody is told.",
+        "jobs/publish.py",
+        "        written = F.lit(None if text is None else text.decode())\n",
+        '        written = F.lit(None if text is None else text.decode(errors="replace"))\n',
+    ),
 )

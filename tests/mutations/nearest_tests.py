@@ -277,6 +277,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "datasource/batch_reader.py": ("lanes/test_data_source_filters",),
     "exporter.py": ("exporter",),
+    "jobs/publish.py": ("delta/test_job_batches",),
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
     "policy/schemas/avro_defaults.py": ("schema_typing",),
     "tables/messages/commits.py": (
