@@ -252,12 +252,13 @@ def publish_id_of(idempotency_id: tuple[str, int]) -> str:
 def has_landed(messages: Messages, idempotency_id: tuple[str, int] | None) -> bool:
     """Return whether an earlier attempt is known to have landed: the schema may refuse it by now.
 
-    The topic's history may have forgotten it, but its table knows the last of each application.
+    The table knows the last of each application at once, also where its history has forgotten it.
     """
     if idempotency_id is None:
         return False
-    known = messages.history.published_as(publish_id_of(idempotency_id)) is not None
-    return known or messages.was_last_of(idempotency_id)
+    if messages.was_last_of(idempotency_id):
+        return True
+    return messages.history.published_as(publish_id_of(idempotency_id)) is not None
 
 
 def earlier(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]) -> PublishResult:

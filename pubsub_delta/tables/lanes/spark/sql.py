@@ -49,7 +49,8 @@ def condition(where: Where) -> str:
 
 
 def _test(condition: Condition) -> str:
-    column, operator, value = quoted(condition[0]), *condition[1:]
+    name, operator, value = condition
+    column = quoted(name)
     match operator:
         case "in":
             values: Sequence[Any] = list(value)
