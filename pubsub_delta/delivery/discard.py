@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
+from pubsub_delta.clock import start_of_day
 from pubsub_delta.delivery.sources import Source, source_of
 from pubsub_delta.errors import Aborted, FailedPrecondition
 from pubsub_delta.policy import retention
@@ -65,22 +66,22 @@ def discard(
     """Delete the messages of a topic that no subscription or snapshot can get.
 
     ``exact``: to the message, and not only whole days of publishing. The needed messages are found
-    twice, as a seek may need acknowledged ones again: the second time under the lock of the topic,
-    which publishers and seeks of this machine wait for. A topic that was deleted, and whose files
-    are gone by now, is forgotten.
+    twice, as a seek may need acknowledged ones again, and the deletion is announced in between. So
+    a seek that is noted meanwhile is seen here, or whoever carries it out sees the announcement. A
+    topic that was deleted, and whose files are gone by now, is forgotten.
     """
     messages = tables.messages(kept.topic.uid)
     version = messages.history.version()
     wanted = (tables, kept, now, now if dry_run else None)
     needed, holders = _needed_from(*wanted)
     bound = _bound(kept, needed, holders, now)
-    exact = exact or bound > now
-    found = messages.count_before(bound, exact=exact)
+    if not (exact or bound > now):
+        bound = start_of_day(bound)
+    found = messages.count_before(bound)
     if found and not dry_run:
-        with messages.locked():
-            again = _bound(kept, *_needed_from(*wanted), now)
-            done = again >= bound and messages.discard_before(bound, version, exact=exact)
-        if not done:
+        messages.announce_discard(min(bound, now), tables.new_id())
+        again = _bound(kept, *_needed_from(*wanted), now)
+        if again < bound or not messages.discard_before(bound, version):
             return Discarded(
                 0,
                 needed,
@@ -125,7 +126,7 @@ def _needed_from(
                     "the commits of its log, or delete the snapshots"
                 )
             times.append(retention.needed_by_snapshot(each, following.first_publish_time))
-        attached = _attached(tables, topic.uid)
+        attached = [each.heeding_no_announcement() for each in _attached(tables, topic.uid)]
         for source in attached:
             state = source.catch_up(tables.ack_states.read(source.uid), now)
             times.append(retention.needed_by_subscription(state, source.subscription, now))

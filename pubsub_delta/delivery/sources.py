@@ -22,12 +22,16 @@ from pubsub_delta.tables.store import Tables
 
 @dataclass(frozen=True)
 class Source:
-    """A subscription that is attached to a topic, and the topic's messages."""
+    """A subscription that is attached to a topic, and the topic's messages.
+
+    ``heeds_announcements``: whether seeks leave out what retention has announced to delete.
+    """
 
     subscription: Subscription
     topic_uid: str
     messages: Messages
     registry: Registry
+    heeds_announcements: bool = True
 
     @property
     def uid(self) -> str:
@@ -42,6 +46,10 @@ class Source:
     def without_dead_letters(self) -> Source:
         """Return the source as if its subscription had no dead-letter policy."""
         return replace(self, subscription=replace(self.subscription, dead_letter_policy=None))
+
+    def heeding_no_announcement(self) -> Source:
+        """Return the source as retention sees it, which keeps what a seek may still bring back."""
+        return replace(self, heeds_announcements=False)
 
     def catch_up(self, state: AckState, now: datetime) -> AckState:
         """Bring an ack state up to date, without writing it.
@@ -114,6 +122,8 @@ class TopicLog:
 
     @cached_property
     def _new(self) -> NewCommits:
+        if self._after_version < 0:  # what was announced before a noted seek was read must be seen
+            self._messages.history.version()  # uses up what was prefetched earlier
         return self._messages.history.commits_after(self._after_version)
 
     @property
@@ -136,6 +146,15 @@ class TopicLog:
             return [], None
         found = self._messages.absorb(new, self._filter, earliest, before)
         return found, new.commits[0].version
+
+    def covered(self, up_to: int, earliest: datetime) -> list[Absorbed]:
+        """Find the messages that pass the filter, without those that retention is deleting."""
+        new = new_commits(self._new.commits, -1)
+        if self._source.heeds_announcements:
+            if not new.is_complete:
+                earliest = max(earliest, new.discards_before or earliest)
+            new = new.without_discarded()
+        return self._messages.absorb(new.up_to(up_to), self._filter, earliest)
 
     def earlier(self, spans: Sequence[Span], time: datetime) -> tuple[Positions, datetime | None]:
         """Find the messages of spans published before a time, and the first later time."""

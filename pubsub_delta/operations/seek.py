@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -87,15 +86,8 @@ def seek(
 def _noted(
     tables: Tables, source: Source, target: _Target, now: datetime, note: _NoteRule
 ) -> Seek | None:
-    """Note a seek in the stored ack state.
-
-    A seek to a time restores acknowledged messages, so it waits for the lock of a local topic.
-    Retention holds that lock from its last read of the subscriptions until it has deleted messages.
-    Retention does not delete the messages of a snapshot.
-    """
-    brings_back = target.time is not None
-    with source.messages.locked() if brings_back else nullcontext():
-        return tables.ack_states.change(source.uid, lambda state: note(state, source, target, now))
+    """Note a seek in the stored ack state."""
+    return tables.ack_states.change(source.uid, lambda state: note(state, source, target, now))
 
 
 def preview(

@@ -46,6 +46,12 @@ class Log(Protocol):
         of the commits, None without any.
         """
 
+    def covered(self, up_to: int, earliest: datetime) -> list[Absorbed]:
+        """Return the messages of all commits up to a version that pass the filter.
+
+        Only messages published from ``earliest`` on that retention has not announced to delete.
+        """
+
     def earlier(self, spans: Sequence[Span], time: datetime) -> tuple[Positions, datetime | None]:
         """Return the messages of spans published before a time, and the first later time."""
 
@@ -215,7 +221,7 @@ def _to_time(state: AckState, seek: Seek, time: datetime, terms: Terms, log: Log
     )
     if seek.covered_from is None:
         return state
-    covered, _ = log.added(-1, seek.at_version, earliest=max(time, seek.covered_from))
+    covered = log.covered(seek.at_version, max(time, seek.covered_from))
     return delivery.absorb(state, covered, seek.at_version)
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 
 OWN = "pubsub_delta."
+ANNOUNCEMENTS = f"{OWN}announcements"
+"""The application id of what retention announces in the log of a topic."""
 
 _OF_LETTERS = re.compile(r"([^.:]+)\.\d+\.[^.:]+")
 

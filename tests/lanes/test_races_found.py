@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from pubsub_delta import DeadLetterPolicy, PubSub
-from pubsub_delta.tables.ack_state import AckStateTables
+from pubsub_delta import DeadLetterPolicy, ManualClock, PubSub
 from pubsub_delta.tables.lanes.direct.open_tables import OpenTables
-from pubsub_delta.tables.lanes.protocol import Conflict
+from pubsub_delta.tables.messages.messages import Messages
 from tests.model.memory_lane import MemoryLane
+from tests.unit.builders import START, at
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 from tests.unit.test_races import another, once
 
@@ -47,36 +45,42 @@ def test_a_dead_letter_that_has_landed_does_not_go_back_with_its_topic(
 
 
 @pytest.mark.parametrize(
-    ("target", "is_locked"),
-    [({"time": "2026-01-01T00:00:00Z"}, True), ({"snapshot": "s-1"}, False)],
+    ("beside", "received"),
+    [
+        ("carried out before the announcement", ["a"]),
+        ("noted before the announcement", []),
+        ("noted after the last look", []),
+    ],
 )
-def test_a_seek_to_a_time_is_noted_while_nobody_deletes_messages(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, target: Any, is_locked: bool
+def test_of_a_seek_and_a_deletion_beside_it_each_sees_the_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, beside: str, received: list[str]
 ) -> None:
-    """Retention holds the lock of a local topic from its last look until it has deleted."""
-    store = PubSub(None, str(tmp_path / "store"), lane="direct")
-    uid = store.create_topic(TOPIC).uid
+    """What a seek brings back is there, whichever of the two is faster, and nobody waits."""
+    clock = ManualClock(START)
+    store = PubSub(None, str(tmp_path / "store"), lane="direct", clock=clock)
+    store.create_topic(TOPIC, message_retention_duration="10m")
     store.create_subscription(NAME, TOPIC)
-    store.create_snapshot("s-1", NAME)
-    held: list[bool] = []
-    replace = AckStateTables.replace
+    store.publish(TOPIC, ["a"])
+    store.pull(NAME).ack()
+    other = PubSub(None, str(tmp_path / "store"), lane="direct", clock=ManualClock(at(600)))
+    pulled: list[str] = []
 
-    def noted(tables: AckStateTables, *args: Any) -> bool:
-        with ThreadPoolExecutor(1) as threads:
-            held.append(threads.submit(is_taken).result())
-        return replace(tables, *args)
+    def act() -> None:
+        other.seek(NAME, time=at(0))
+        if "carried out" in beside:
+            pull()
 
-    def is_taken() -> bool:
-        lane = store.tables.lanes.control
-        try:
-            with lane.locked(store.tables.messages(uid).table, wait=False):
-                return False
-        except Conflict:
-            return True
+    def pull() -> None:
+        pulled.extend(each.data.decode() for each in other.pull(NAME))
 
-    monkeypatch.setattr(AckStateTables, "replace", noted)
-    store.seek(NAME, **target)
-    assert held == [is_locked]
+    method = "discard_before" if "last look" in beside else "announce_discard"
+    once(monkeypatch, Messages, method, act, "before")
+    clock.advance(601)
+    report = store.maintain(exact=True)
+    pull()
+    assert pulled == received
+    assert bool(report.discarded) is ("last look" in beside)
+    assert bool(report.problems) is not bool(report.discarded)
 
 
 def test_a_deletion_that_lost_a_race_to_a_slow_publisher_deletes_nothing_and_tells_it(
@@ -90,8 +94,8 @@ def test_a_deletion_that_lost_a_race_to_a_slow_publisher_deletes_nothing_and_tel
     table, opened = str(tmp_path / "messages" / uid), OpenTables.opened
     late = DeltaTable(table).to_pyarrow_table()
 
-    def crossed(tables: OpenTables, name: str) -> DeltaTable:
-        found = opened(tables, name)
+    def crossed(tables: OpenTables, name: str, version: int | None = None) -> DeltaTable:
+        found = opened(tables, name, version)
         if uid in name:
             write_deltalake(table, late, mode="append")
         return found

@@ -205,9 +205,13 @@ class MemoryLane:
         with self._lock:
             return self._table(table).transactions.get(application)
 
-    def delete(self, table: str, where: Where) -> int:
+    def delete(self, table: str, where: Where, version: int | None = None) -> int:
         with self._lock:
             stored = self._table(table)
+            if version is not None:
+                seen = stored.versions[version].to_pylist()
+                if any(row not in seen and _matches(row, where) for row in stored.rows):
+                    raise Conflict(f"{table}: somebody added such rows meanwhile")
             kept = [row for row in stored.rows if not _matches(row, where)]
             gone = len(stored.rows) - len(kept)
             if gone:

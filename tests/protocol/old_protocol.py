@@ -15,11 +15,14 @@ from typing import Any
 from unittest import mock
 
 from pubsub_delta.delivery import dead_letters, discard
+from pubsub_delta.delivery.sources import Source
 from pubsub_delta.operations import seek, snapshot
 from pubsub_delta.policy import redelivery
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
+from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.registry import Registry
 from pubsub_delta.tables.store import Tables
+from tests.protocol.stepping import StepLane
 
 
 @contextmanager
@@ -131,13 +134,28 @@ def dead_letters_that_go_back_with_their_topic() -> Iterator[None]:
 
 
 @contextmanager
-def seek_that_waits_for_nobody() -> Iterator[None]:
-    """A seek was noted while retention deleted what it brought back."""
+def retention_that_does_not_announce() -> Iterator[None]:
+    """Whoever carried out a seek was not told that retention had had its last look."""
+    with mock.patch.object(Messages, "announce_discard"):
+        yield
 
-    def noted(tables: Any, source: Any, target: Any, now: datetime, note: Any) -> Any:
-        return tables.ack_states.change(source.uid, lambda state: note(state, source, target, now))
 
-    with mock.patch.object(seek, "_noted", noted):
+@contextmanager
+def retention_that_heeds_its_announcement() -> Iterator[None]:
+    """Retention took what it had announced for gone, where a seek had not seen that."""
+    with mock.patch.object(Source, "heeding_no_announcement", lambda source: source):
+        yield
+
+
+@contextmanager
+def deletion_of_what_came_late() -> Iterator[None]:
+    """Retention deleted what was stored by then, and not what it had looked at."""
+    delete = StepLane.delete
+
+    def all_of_it(lane: Any, table: str, where: Any, version: int | None = None) -> int:
+        return delete(lane, table, where)
+
+    with mock.patch.object(StepLane, "delete", all_of_it):
         yield
 
 
@@ -150,9 +168,17 @@ VARIANTS: dict[str, tuple[Callable[[], Any], str]] = {
         seek_that_does_not_look_again,
         "a seek to a snapshot that is deleted",
     ),
-    "a seek that waits for nobody": (
-        seek_that_waits_for_nobody,
+    "retention that does not announce": (
+        retention_that_does_not_announce,
         "a snapshot of what a seek brought back",
+    ),
+    "retention that heeds its announcement": (
+        retention_that_heeds_its_announcement,
+        "a seek to a time beside retention",
+    ),
+    "a deletion of what came late": (
+        deletion_of_what_came_late,
+        "a slow publisher beside retention",
     ),
     "dead letters that go back with their topic": (
         dead_letters_that_go_back_with_their_topic,
@@ -173,3 +199,5 @@ VARIANTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
 }
 """By name: how the protocol was, and the scenario that shows its fault."""
+WITHOUT_LOCKS = {"a deletion of what came late"}
+"""Variants that a lock makes up for: their fault shows where tables have none."""

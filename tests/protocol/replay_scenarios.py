@@ -9,11 +9,13 @@ from tests.protocol.outcome import Outcome
 from tests.protocol.scenario import Scenario
 from tests.protocol.stepping import Handle
 from tests.protocol.verbs import (
+    FRESH,
     TAKEN,
     OneTopic,
     delete_the_snapshot,
     delete_what_nobody_needs,
     leased,
+    publish,
     pull_and_ack,
     seek_to_the_snapshot,
     take_a_snapshot,
@@ -117,6 +119,53 @@ SEEK_SNAPSHOT_AND_RETENTION = Scenario(
     brought_back_for_a_while,
     {"seeks and takes a snapshot": seek_back_and_take, "maintains": delete_a_second_later},
     brought_back_is_there,
+)
+
+
+def subscribe_and_seek(handle: Handle, _: InMemory) -> None:
+    handle.be_at(10 * MINUTE)
+    handle.store.create_subscription(FRESH, TOPIC)
+    handle.store.seek(FRESH, time=at(0))
+    handle.store.create_snapshot(TAKEN, FRESH)
+    handle.tell("taken")
+    handle.store.pull(FRESH).ack()
+
+
+def fresh_has_what_it_captured(outcome: Outcome) -> Iterator[str]:
+    if not outcome.told("subscribes and seeks", "taken"):
+        return
+    found = outcome.received(FRESH, before=lambda store: store.seek(FRESH, snapshot=TAKEN))
+    captured = outcome.captured(TAKEN)
+    if captured is None or len(captured) != found.total():
+        yield f"the snapshot captured {captured}, and gives {dict(found)}"
+
+
+NEW_SUBSCRIPTION_AND_RETENTION = Scenario(
+    "a seek of a new subscription beside retention",
+    brought_back_for_a_while,
+    {"subscribes and seeks": subscribe_and_seek, "maintains": delete_a_second_later},
+    fresh_has_what_it_captured,
+)
+
+
+def acknowledged() -> InMemory:
+    """Return a store with a message that nobody needs."""
+    world = OneTopic(ack_deadline_seconds=600)
+    world.publish("a")
+    world.ack("a")
+    return world
+
+
+def late_is_delivered(outcome: Outcome) -> Iterator[str]:
+    if outcome.told("publishes", "published") and outcome.backlog != Counter(["late"]):
+        yield f"'late' was published, and {dict(outcome.backlog)} is delivered"
+
+
+SLOW_PUBLISHER_AND_RETENTION = Scenario(
+    "a slow publisher beside retention",
+    acknowledged,
+    {"publishes": publish("late"), "maintains": delete_what_nobody_needs},
+    late_is_delivered,
 )
 
 

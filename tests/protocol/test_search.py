@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from tests.protocol.old_protocol import VARIANTS
+from tests.protocol.old_protocol import VARIANTS, WITHOUT_LOCKS
 from tests.protocol.scenario import Scenario
 from tests.protocol.scenarios import SCENARIOS
 from tests.protocol.search import Search, Searched, Snapshot, Violated
@@ -20,6 +20,8 @@ from tests.unit.in_memory import InMemory
 BY_NAME = {each.name: each for each in SCENARIOS}
 QUICK = [
     ("a seek to a time beside retention", ("seeks", "maintains")),
+    ("a snapshot of what a seek brought back", None),
+    ("a slow publisher beside retention", None),
     ("a seek to a snapshot that is deleted", None),
     ("two snapshots of one name", ("takes a snapshot", "takes another one")),
     ("a dead letter", ("pulls", "maintains")),
@@ -32,16 +34,14 @@ QUICK = [
 """What is searched in every run: two processes each."""
 QUICK_VARIANTS = (
     "a seek that does not look again",
+    "retention that does not announce",
+    "retention that heeds its announcement",
+    "a deletion of what came late",
     "dead letters without a transaction",
     "dead letters that are taken for landed",
     "dead letters that are acknowledged first",
     "dead letters that go back with their topic",
 )
-OPEN_WITHOUT_LOCKS = {
-    "a seek to a time beside retention",
-    "a snapshot of what a seek brought back",
-}
-"""What docs/guarantees.md does not promise where tables have no lock: the search finds it."""
 ENDLESS_WITHOUT_LOCKS = {"a dead letter": (("pulls", "maintains"), ("pulls", "pulls too"))}
 """What three processes make too many states of where tables have no lock, and pairs of them."""
 
@@ -68,7 +68,7 @@ def test_the_old_protocol_fails(name: str) -> None:
 def _fails(name: str) -> Violated:
     variant, scenario = VARIANTS[name]
     with variant(), pytest.raises(Violated) as found:
-        BY_NAME[scenario].search()
+        BY_NAME[scenario].search(locks=name not in WITHOUT_LOCKS)
     assert found.value.steps
     return found.value
 
@@ -117,10 +117,6 @@ def test_who_waits_for_each_other_is_found() -> None:
 def test_what_must_hold_holds_in_every_order(
     scenario: Scenario, locks: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if not locks and scenario.name in OPEN_WITHOUT_LOCKS:
-        with pytest.raises(Violated):
-            scenario.search(locks=False)
-        return
     pairs = () if locks else ENDLESS_WITHOUT_LOCKS.get(scenario.name, ())
     for only in pairs or (None,):
         told(capsys, scenario.name, scenario.search(only=only, locks=locks))

@@ -103,6 +103,7 @@ PROTOCOL: dict[str, tuple[Verb, list[str]]] = {
             "merge snapshots <- operations.snapshot.delete_snapshot",
             "drop snapshot/before <- operations.snapshot.delete_snapshot",
             "delete_row snapshots <- operations.snapshot.delete_snapshot",
+            "append messages/flights <- delivery.discard.discard",
             "delete messages/flights <- delivery.discard.discard",
         ],
     ),

@@ -286,6 +286,9 @@ class FakeLog:
             return [committed(together, min(times), max(times))], last
         return [committed(part, published) for (_, published), part in parts.items()], last
 
+    def covered(self, up_to: int, earliest: datetime) -> list[Absorbed]:
+        return self.added(-1, up_to, earliest)[0]
+
     def earlier(self, spans: Sequence[Span], time: datetime) -> tuple[Positions, datetime | None]:
         """Tell it of what is not stored any more, too, as the topic itself does."""
         until = max(span.publish_time_max for span in spans)

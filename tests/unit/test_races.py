@@ -51,8 +51,8 @@ def between_look_and_deletion(monkeypatch: pytest.MonkeyPatch, act: Callable[[],
     """Let others act once the retention job has found messages to delete."""
     count, left = Messages.count_before, [act]
 
-    def crossed(messages: Messages, time: datetime, *, exact: bool) -> int:
-        found = count(messages, time, exact=exact)
+    def crossed(messages: Messages, time: datetime) -> int:
+        found = count(messages, time)
         if found and left:
             left.pop()()
         return found
@@ -223,6 +223,75 @@ def test_what_a_snapshot_captures_meanwhile_is_not_deleted(monkeypatch: pytest.M
     world.be_at(11 * MINUTE)
     world.store.seek(NAME, snapshot=TAKEN)
     assert [each.data for each in world.pull()] == ["a"]
+
+
+def seek_only(other: Any, _: InMemory) -> None:
+    other.seek(NAME, time=at(0))
+
+
+def seek_and_carry_out(other: Any, _: InMemory) -> None:
+    seek_only(other, _)
+    assert not other.pull(NAME).message_count
+
+
+def seek_and_capture(other: Any, _: InMemory) -> None:
+    seek_only(other, _)
+    other.create_snapshot(TAKEN, NAME)
+
+
+def subscribe_and_seek(other: Any, _: InMemory) -> None:
+    other.create_subscription("new", TOPIC)
+    other.seek("new", time=at(0))
+
+
+@pytest.mark.parametrize(
+    "act", [seek_only, seek_and_carry_out, seek_and_capture, subscribe_and_seek]
+)
+def test_a_seek_after_the_last_look_of_retention_brings_back_nothing_that_goes(
+    monkeypatch: pytest.MonkeyPatch, act: Callable[[Any, InMemory], None]
+) -> None:
+    """Retention announces what it deletes before its last look: each sees the other."""
+    world = covered_for_a_second()
+    once(monkeypatch, Messages, "discard_before", lambda: act(another(world), world), "before")
+    assert clean_up(world).discarded == {FLIGHTS: 1}
+    assert world.stored() == []
+    world.be_at(11 * MINUTE)
+    for name in ("new",) if act is subscribe_and_seek else (NAME,):
+        assert world.pull(name=name) == []
+        assert world.backlog(name) == {}
+    if act is seek_and_capture:
+        world.store.seek(NAME, snapshot=TAKEN)
+        assert world.pull() == []
+
+
+def test_what_is_announced_and_then_not_deleted_is_brought_back_by_no_seek(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A process that dies between announcement and DELETE leaves what nobody needed."""
+    world = covered_for_a_second()
+
+    def die() -> None:
+        raise KeyboardInterrupt
+
+    once(monkeypatch, Messages, "discard_before", die, "before")
+    with pytest.raises(KeyboardInterrupt):
+        clean_up(world)
+    assert world.stored() == ["a"]
+    world.store.seek(NAME, time=at(0))
+    assert world.pull() == []
+
+
+def test_what_is_published_after_an_announcement_is_brought_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An announcement means what was stored then, whatever the clock of its process told."""
+    world = covered_for_a_second()
+    store = another(world, 9 * DAY)
+    assert store.maintain(exact=True, dead_letters=False, expiration=False).discarded
+    world.publish("b")
+    world.ack("b")
+    world.store.seek(NAME, time=at(0))
+    assert [each.data for each in world.pull()] == ["b"]
 
 
 def test_what_a_slow_publisher_adds_after_the_last_look_is_not_deleted(

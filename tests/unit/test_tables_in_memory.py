@@ -221,10 +221,10 @@ def test_nothing_is_deleted_that_a_slow_publisher_added_just_now(
     world.be_at(10 * DAY)
     table, count = LAYOUT.messages(world.store.get_topic(TOPIC).uid), Messages.count_before
 
-    def crossed(messages: Messages, time: datetime, *, exact: bool) -> int:
+    def crossed(messages: Messages, time: datetime) -> int:
         if messages.table == table:
             world.publish("late", late=int(9 * DAY))
-        return count(messages, time, exact=exact)
+        return count(messages, time)
 
     monkeypatch.setattr(Messages, "count_before", crossed)
     report = world.store.maintain()

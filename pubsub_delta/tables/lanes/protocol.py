@@ -215,8 +215,12 @@ class Lane(Protocol):
         It is None, too, if the lane cannot read transactions.
         """
 
-    def delete(self, table: str, where: Where) -> int:
-        """DELETE the rows for which conditions hold, without any all; return their number."""
+    def delete(self, table: str, where: Where, version: int | None = None) -> int:
+        """DELETE the rows for which conditions hold, without any all; return their number.
+
+        ``version``: rows of later commits stay, and it is a Conflict if one has added such rows. A
+        lane that cannot do that, which is Spark's, deletes them too.
+        """
 
     def delete_row(self, table: str, where: Where, user_metadata: str) -> bool:
         """DELETE the row for which conditions hold; return whether it existed. TableMissing.

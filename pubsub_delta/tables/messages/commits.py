@@ -32,7 +32,9 @@ class Commit:
     ``publish_time`` and ``publish_id`` are None if the commit is not a publish. ``message_count``:
     how many messages it added. A commit ``removes_messages`` if messages that earlier commits added
     may be gone since. A publish has positions from ``first_position`` on, all below
-    ``end_position``; it has every one of them if it is ``dense``.
+    ``end_position``; it has every one of them if it is ``dense``. ``discards_before``: retention
+    announces by this commit that it deletes what was published before that time and is committed by
+    now; None if it announces nothing.
     """
 
     version: int
@@ -44,6 +46,7 @@ class Commit:
     first_position: int = 0
     end_position: int = 0
     dense: bool = False
+    discards_before: datetime | None = None
 
     def may_add(self, earliest: datetime | None, before: datetime | None) -> bool:
         """Tell whether it added messages that may be published in [earliest, before)."""
@@ -76,6 +79,23 @@ class NewCommits:
         stamps = [each.publish_time for each in self.commits if each.publish_time is not None]
         return min(stamps, default=None)
 
+    @property
+    def discards_before(self) -> datetime | None:
+        """The latest time that retention has announced, None without any."""
+        times = [each.discards_before for each in self.commits if each.discards_before is not None]
+        return max(times, default=None)
+
+    def without_discarded(self) -> NewCommits:
+        """Return them without the publishes whose deletion a later one announces."""
+        kept: list[Commit] = []
+        bound: datetime | None = None
+        for each in self.commits:
+            if each.discards_before is not None:
+                bound = each.discards_before if bound is None else max(bound, each.discards_before)
+            if bound is None or each.publish_time is None or each.publish_time >= bound:
+                kept.append(each)
+        return replace(self, commits=kept)
+
     def up_to(self, version: int) -> NewCommits:
         """Return those up to a version. What later ones removed is not there either."""
         return replace(self, commits=[each for each in self.commits if each.version <= version])
@@ -101,6 +121,13 @@ def publish_metadata(
     if count is not None:
         metadata["message_count"] = count
     return json.dumps(metadata)
+
+
+def announcement_metadata(discards_before: datetime, announcement_id: str) -> str:
+    """Return the metadata of a commit by which retention announces what it deletes."""
+    return json.dumps(
+        {"discards_before": to_micros(discards_before), "announcement_id": announcement_id}
+    )
 
 
 class CommitCache:
@@ -299,8 +326,16 @@ def commit_of(logged: LoggedCommit) -> Commit:
     metadata = metadata_of(logged.user_metadata)
     stamp = metadata.get("publish_time")
     if not isinstance(stamp, int):
-        removes = logged.operation not in _KEEPS_MESSAGES
-        return Commit(logged.version, None, None, 0, adds_messages=False, removes_messages=removes)
+        bound = metadata.get("discards_before")
+        return Commit(
+            version=logged.version,
+            publish_time=None,
+            publish_id=None,
+            message_count=0,
+            adds_messages=False,
+            removes_messages=logged.operation not in _KEEPS_MESSAGES,
+            discards_before=from_micros(bound) if isinstance(bound, int) else None,
+        )
     counted = metadata.get("message_count")
     return Commit(
         version=logged.version,

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from pubsub_delta.clock import start_of_day
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.schemas.validation import SchemaValidator
+from pubsub_delta.policy.transactions import ANNOUNCEMENTS
 from pubsub_delta.tables.lanes.choice import Lanes
 from pubsub_delta.tables.lanes.protocol import Append, Conflict, LoggedCommit, Where
-from pubsub_delta.tables.messages.commits import (
-    History,
-    publish_metadata,
-)
+from pubsub_delta.tables.lanes.retries import repeat_on_conflict
+from pubsub_delta.tables.messages.commits import History, announcement_metadata, publish_metadata
 from pubsub_delta.tables.messages.position_allocator import PositionAllocator
 from pubsub_delta.tables.messages.stored import StoredMessages, day_of
 from pubsub_delta.tables.schemas import MESSAGES
@@ -126,22 +126,40 @@ class Messages(StoredMessages):
             validator,
         )
 
+    def announce_discard(self, time: datetime, announcement_id: str) -> None:
+        """Commit, without a message, that what was published before a time is about to be deleted.
+
+        A seek to a time that is carried out from then on does not bring it back.
+        """
+        metadata = announcement_metadata(time, announcement_id)
+
+        def announce() -> None:
+            version = self.history.version()
+            transaction = (ANNOUNCEMENTS, version)  # without one Spark commits no empty append
+            nothing = MESSAGES.columns.empty_table()
+            if not self._lane.append(self._table, nothing, metadata, transaction, version):
+                raise Conflict(f"{self._table}: another deletion is announced at this moment")
+
+        repeat_on_conflict(announce, self._table)
+
     def locked(self) -> AbstractContextManager[None]:
         """Hold the lock of a local table: no other process adds or deletes messages."""
         return self._lane.locked(self._table)
 
-    def discard_before(self, time: datetime, after_version: int, *, exact: bool) -> bool:
-        """Delete the messages published on days before a time; with ``exact``, before that time.
+    def discard_before(self, time: datetime, after_version: int) -> bool:
+        """Delete the messages published before a time; whole days by metadata alone.
 
-        Whole days are deleted by metadata alone. Return False, and delete nothing, if a commit
-        after the given version, or beside this one, added messages that old, as a slow publisher's.
+        Return False, and delete nothing, if a commit after the given version, or beside this one,
+        added messages that old, as a slow publisher's. The direct lane deletes nothing that comes
+        after the last look at the history.
         """
         with self.locked():
             late = self.history.commits_after(after_version)
             if not late.is_complete or any(c.may_add(None, time) for c in late.commits):
                 return False
+            seen = late.commits[0].version if late.commits else after_version
             try:
-                self._lane.delete(self._table, _too_old(time, exact=exact))
+                self._lane.delete(self._table, _too_old(time), seen)
             except Conflict:
                 return False
         return True
@@ -163,8 +181,8 @@ class Messages(StoredMessages):
         return self._lane.clean_log(self._table, keep)
 
 
-def _too_old(time: datetime, *, exact: bool) -> Where:
-    """Return the conditions of messages published before a time, or on days before it."""
-    if not exact:
+def _too_old(time: datetime) -> Where:
+    """Return the conditions of messages published before a time."""
+    if time == start_of_day(time):
         return [("publish_date", "<", day_of(time))]
     return [("publish_date", "<=", day_of(time)), ("publish_time", "<", time)]

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pyarrow as pa
 
-from pubsub_delta.clock import UTC, start_of_day
+from pubsub_delta.clock import UTC
 from pubsub_delta.policy.ack_state import Absorbed, Span
 from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
@@ -177,10 +177,9 @@ class StoredMessages:
         """Return how many messages were published from a time on, and the first publish time."""
         return self._counted(Window(None, time, None))
 
-    def count_before(self, time: datetime, *, exact: bool) -> int:
-        """Return how many messages ``discard_before`` would delete."""
-        bound = time if exact else start_of_day(time)
-        return self._counted(Window(None, None, bound - _MICROSECOND))[0]
+    def count_before(self, time: datetime) -> int:
+        """Return how many messages were published before a time."""
+        return self._counted(Window(None, None, time - _MICROSECOND))[0]
 
     def files(self) -> list[DataFile]:
         """Return the files of the table, from its log."""

@@ -207,10 +207,10 @@ class OpenTables:
                     snapshot = newer
             return read(snapshot)
 
-    def opened(self, table: str) -> DeltaTable:
-        """Open a table again; Unavailable if its storage cannot be reached."""
+    def opened(self, table: str, version: int | None = None) -> DeltaTable:
+        """Open a table again, perhaps as of a version; Unavailable if nobody can reach it."""
         try:
-            return DeltaTable(address_of(table), storage_options=self.options)
+            return DeltaTable(address_of(table), version=version, storage_options=self.options)
         except OSError as error:
             translated = unreachable(table, error)
             if translated is None:

@@ -298,10 +298,10 @@ class DirectLane:
             landed: int | None = opened.transaction_version(application)
         return landed
 
-    def delete(self, table: str, where: Where) -> int:
-        """DELETE rows, without conditions all; return how many there were."""
+    def delete(self, table: str, where: Where, version: int | None = None) -> int:
+        """DELETE rows, without conditions all, as of a version; return how many there were."""
         with self.locked(table), translating_errors(table):
-            counts = self.open_tables.opened(table).delete(in_sql(where))
+            counts = self.open_tables.opened(table, version).delete(in_sql(where))
         return int(counts["num_deleted_rows"] or 0)
 
     def delete_row(self, table: str, where: Where, user_metadata: str) -> bool:

@@ -287,8 +287,11 @@ class SparkLane:
         """Return None: SQL and DataFrames cannot read the transactions of a table."""
         return None
 
-    def delete(self, table: str, where: Where) -> int:
-        """DELETE rows, without conditions all; return how many were deleted. TableMissing."""
+    def delete(self, table: str, where: Where, version: int | None = None) -> int:  # noqa: ARG002
+        """DELETE rows, without conditions all; return how many were deleted. TableMissing.
+
+        Spark deletes as of the last version.
+        """
         with self.locked(table):
             counts = self._run(f"DELETE FROM {table} WHERE {sql.condition(where)}", table)
         return int(counts["num_affected_rows"])
