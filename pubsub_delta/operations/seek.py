@@ -195,18 +195,17 @@ def _still_exists(tables: Tables, snapshot: Snapshot, now: datetime) -> bool:
 def _withdraw(tables: Tables, source: Source, noted: Seek, snapshot: Snapshot) -> None:
     """Withdraw a seek to a deleted snapshot, and raise NotFound.
 
-    If another process has carried out the seek, the error counts the lost messages. Retention
-    meanwhile waits for the lock of the topic, and then reads the seeks again.
+    If another process has carried out the seek, the error counts the messages that are lost, or
+    that retention has announced to delete: it may have looked before the seek was noted.
     """
 
     def decide(state: AckState) -> tuple[AckState, int | None]:
         if noted in state.seeks:
             return replay.withdraw(state, noted), None
         held = union(() if noted.captured is None else noted.captured.spans)
-        return state, len(held - source.messages.positions_within(held))
+        return state, len(held - source.messages.not_discarded(held))
 
-    with source.messages.locked():
-        gone = tables.ack_states.change(source.uid, decide)
+    gone = tables.ack_states.change(source.uid, decide)
     if gone is None:
         raise NotFound(
             f"snapshot {snapshot.name} was deleted meanwhile; {source.subscription.name} has the "

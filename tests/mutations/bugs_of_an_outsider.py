@@ -175,8 +175,8 @@ OF_TABLES = (
         "one-too-many-to-delete",
         "A run of retention counts the messages of its bound, too, which it does not delete.",
         "tables/messages/stored.py",
-        "return self._counted(Window(None, None, bound - _MICROSECOND))[0]",
-        "return self._counted(Window(None, None, bound))[0]",
+        "return self._counted(Window(None, None, time - _MICROSECOND))[0]",
+        "return self._counted(Window(None, None, time))[0]",
     ),
     Bug(
         "rate-over-a-log-that-is-gone",

@@ -78,8 +78,8 @@ BUGS_OF_MESSAGES = (
         "unknown-commit-keeps-all",
         "A DELETE is taken for a commit after which every message is there.",
         _COMMITS,
-        "removes = logged.operation not in _KEEPS_MESSAGES",
-        "removes = False",
+        "removes_messages=logged.operation not in _KEEPS_MESSAGES",
+        "removes_messages=False",
     ),
     Bug(
         "late-commits-not-within",

@@ -56,8 +56,8 @@ BUGS_OF_REPLAY = (
         "discarded-comes-back",
         "A seek to a time brings back more than the topic's retention covers.",
         _REPLAY,
-        "earliest=max(time, seek.covered_from))",
-        "earliest=time)",
+        "log.covered(seek.at_version, max(time, seek.covered_from))",
+        "log.covered(seek.at_version, time)",
     ),
     Bug(
         "retained-from-another-time",

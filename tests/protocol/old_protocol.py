@@ -20,6 +20,7 @@ from pubsub_delta.operations import seek, snapshot
 from pubsub_delta.policy import redelivery
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.messages.messages import Messages
+from pubsub_delta.tables.messages.stored import StoredMessages
 from pubsub_delta.tables.registry import Registry
 from pubsub_delta.tables.store import Tables
 from tests.protocol.stepping import StepLane
@@ -148,6 +149,13 @@ def retention_that_heeds_its_announcement() -> Iterator[None]:
 
 
 @contextmanager
+def seek_that_counts_what_is_stored() -> Iterator[None]:
+    """A seek to a deleted snapshot succeeded though retention had had its last look."""
+    with mock.patch.object(StoredMessages, "not_discarded", StoredMessages.positions_within):
+        yield
+
+
+@contextmanager
 def deletion_of_what_came_late() -> Iterator[None]:
     """Retention deleted what was stored by then, and not what it had looked at."""
     delete = StepLane.delete
@@ -175,6 +183,10 @@ VARIANTS: dict[str, tuple[Callable[[], Any], str]] = {
     "retention that heeds its announcement": (
         retention_that_heeds_its_announcement,
         "a seek to a time beside retention",
+    ),
+    "a seek that counts what is stored": (
+        seek_that_counts_what_is_stored,
+        "a seek to a snapshot that is deleted",
     ),
     "a deletion of what came late": (
         deletion_of_what_came_late,

@@ -22,7 +22,7 @@ QUICK = [
     ("a seek to a time beside retention", ("seeks", "maintains")),
     ("a snapshot of what a seek brought back", None),
     ("a slow publisher beside retention", None),
-    ("a seek to a snapshot that is deleted", None),
+    ("a seek to a snapshot that is deleted", ("seeks", "deletes the snapshot and maintains")),
     ("two snapshots of one name", ("takes a snapshot", "takes another one")),
     ("a dead letter", ("pulls", "maintains")),
     ("a dead letter whose topic is deleted", ("pulls", "deletes the topic")),
@@ -34,6 +34,7 @@ QUICK = [
 """What is searched in every run: two processes each."""
 QUICK_VARIANTS = (
     "a seek that does not look again",
+    "a seek that counts what is stored",
     "retention that does not announce",
     "retention that heeds its announcement",
     "a deletion of what came late",

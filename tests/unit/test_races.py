@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 import pytest
@@ -131,8 +130,14 @@ def test_a_seek_that_was_carried_out_meanwhile_keeps_what_is_stored(
     assert [each.data for each in world.pull()] == ["c"]
 
 
-def test_a_seek_is_not_undone_whose_messages_are_all_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who deletes messages looks again, with the lock: it is a seek, and then a deletion."""
+@pytest.mark.parametrize("noted", ["between the looks of retention", "after the last one"])
+def test_a_seek_is_not_undone_whose_messages_are_all_there(
+    monkeypatch: pytest.MonkeyPatch, noted: str
+) -> None:
+    """Who deletes messages looks again: it is a seek, and then a deletion.
+
+    After the last look the seek is told of what retention is about to delete.
+    """
     world = sought()
     told: list[MaintenanceReport] = []
     has_read, goes_on = threading.Event(), threading.Event()
@@ -149,11 +154,18 @@ def test_a_seek_is_not_undone_whose_messages_are_all_there(monkeypatch: pytest.M
 
         def note_it() -> None:
             goes_on.set()
-            seeking.result(20)
+            seeking.exception(20)
 
         once(monkeypatch, AckStates, "change", lambda: catch_up(world), "after")
+        if noted == "after the last one":
+            once(monkeypatch, Messages, "discard_before", note_it, "before")
+            assert clean_up(world).discarded == {FLIGHTS: 2}
+            with pytest.raises(NotFound, match="2 messages that it held are gone"):
+                seeking.result()
+            return
         between_look_and_deletion(monkeypatch, note_it)
         told.append(clean_up(world))
+        seeking.result()
     assert "or a seek brought them back; nothing was deleted" in told[0].problems[FLIGHTS]
     assert told[0].discarded == {}
     assert sorted(world.backlog()) == ["a", "b"]
@@ -178,134 +190,6 @@ def test_a_seek_is_not_found_whose_snapshot_is_about_to_expire(
     with pytest.raises(NotFound):
         world.store.seek(NAME, snapshot=TAKEN)
     assert world.backlog() == {}
-
-
-def covered_for_a_second() -> InMemory:
-    """Return a store with a message that its topic retains, and will not in a second."""
-    world = InMemory()
-    world.store.update_topic(TOPIC, message_retention_duration="10m")
-    world.publish("a")
-    world.ack("a")
-    world.be_at(10 * MINUTE)
-    return world
-
-
-def test_what_a_seek_to_a_time_brings_back_meanwhile_is_not_deleted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Nothing that a live subscription may still deliver is ever deleted from the topic."""
-    world = covered_for_a_second()
-
-    def seek_and_look() -> None:
-        another(world).seek(NAME, time=at(0))
-        catch_up(world)
-
-    between_look_and_deletion(monkeypatch, seek_and_look)
-    told = clean_up(world)
-    assert told.discarded == {}
-    assert "nothing was deleted" in told.problems[FLIGHTS]
-    assert world.stored() == ["a"]
-    assert list(world.backlog()) == ["a"]
-
-
-def test_what_a_snapshot_captures_meanwhile_is_not_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor that a live snapshot may deliver: one of what a seek had brought back for a while."""
-    world = covered_for_a_second()
-
-    def seek_and_take() -> None:
-        other = another(world)
-        other.seek(NAME, time=at(0))
-        other.create_snapshot(TAKEN, NAME)
-        other.acknowledge(NAME, [each.ack_id for each in other.pull(NAME)])
-
-    between_look_and_deletion(monkeypatch, seek_and_take)
-    assert clean_up(world).discarded == {}
-    world.be_at(11 * MINUTE)
-    world.store.seek(NAME, snapshot=TAKEN)
-    assert [each.data for each in world.pull()] == ["a"]
-
-
-def seek_only(other: Any, _: InMemory) -> None:
-    other.seek(NAME, time=at(0))
-
-
-def seek_and_carry_out(other: Any, _: InMemory) -> None:
-    seek_only(other, _)
-    assert not other.pull(NAME).message_count
-
-
-def seek_and_capture(other: Any, _: InMemory) -> None:
-    seek_only(other, _)
-    other.create_snapshot(TAKEN, NAME)
-
-
-def subscribe_and_seek(other: Any, _: InMemory) -> None:
-    other.create_subscription("new", TOPIC)
-    other.seek("new", time=at(0))
-
-
-@pytest.mark.parametrize(
-    "act", [seek_only, seek_and_carry_out, seek_and_capture, subscribe_and_seek]
-)
-def test_a_seek_after_the_last_look_of_retention_brings_back_nothing_that_goes(
-    monkeypatch: pytest.MonkeyPatch, act: Callable[[Any, InMemory], None]
-) -> None:
-    """Retention announces what it deletes before its last look: each sees the other."""
-    world = covered_for_a_second()
-    once(monkeypatch, Messages, "discard_before", lambda: act(another(world), world), "before")
-    assert clean_up(world).discarded == {FLIGHTS: 1}
-    assert world.stored() == []
-    world.be_at(11 * MINUTE)
-    for name in ("new",) if act is subscribe_and_seek else (NAME,):
-        assert world.pull(name=name) == []
-        assert world.backlog(name) == {}
-    if act is seek_and_capture:
-        world.store.seek(NAME, snapshot=TAKEN)
-        assert world.pull() == []
-
-
-def test_what_is_announced_and_then_not_deleted_is_brought_back_by_no_seek(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A process that dies between announcement and DELETE leaves what nobody needed."""
-    world = covered_for_a_second()
-
-    def die() -> None:
-        raise KeyboardInterrupt
-
-    once(monkeypatch, Messages, "discard_before", die, "before")
-    with pytest.raises(KeyboardInterrupt):
-        clean_up(world)
-    assert world.stored() == ["a"]
-    world.store.seek(NAME, time=at(0))
-    assert world.pull() == []
-
-
-def test_what_is_published_after_an_announcement_is_brought_back(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """An announcement means what was stored then, whatever the clock of its process told."""
-    world = covered_for_a_second()
-    store = another(world, 9 * DAY)
-    assert store.maintain(exact=True, dead_letters=False, expiration=False).discarded
-    world.publish("b")
-    world.ack("b")
-    world.store.seek(NAME, time=at(0))
-    assert [each.data for each in world.pull()] == ["b"]
-
-
-def test_what_a_slow_publisher_adds_after_the_last_look_is_not_deleted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Storages without locks: whoever deletes asks the history once more."""
-    world = InMemory()
-    world.publish("old")
-    world.ack("old")
-    world.be_at(MINUTE)
-    late = partial(world.publish, "late", late=int(MINUTE))
-    once(monkeypatch, Messages, "discard_before", late, "before")
-    assert "a slow publisher" in clean_up(world).problems[FLIGHTS]
-    assert world.stored() == ["old", "late"]
 
 
 @pytest.mark.parametrize(

@@ -276,6 +276,10 @@ class History:
         later = [c.version for c in history if c.publish_time and c.publish_time >= time]
         return min(later, default=history[0].version)
 
+    def discards_before(self) -> datetime | None:
+        """Return the latest time that retention has announced in the log, or None."""
+        return new_commits(self._last(None), -1).discards_before
+
     def has_allocated(self, first: int) -> bool:
         """Tell whether the range that begins there was allocated to one of the last publishes."""
         return any(

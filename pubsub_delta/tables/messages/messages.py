@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -142,10 +141,6 @@ class Messages(StoredMessages):
 
         repeat_on_conflict(announce, self._table)
 
-    def locked(self) -> AbstractContextManager[None]:
-        """Hold the lock of a local table: no other process adds or deletes messages."""
-        return self._lane.locked(self._table)
-
     def discard_before(self, time: datetime, after_version: int) -> bool:
         """Delete the messages published before a time; whole days by metadata alone.
 
@@ -153,7 +148,7 @@ class Messages(StoredMessages):
         added messages that old, as a slow publisher's. The direct lane deletes nothing that comes
         after the last look at the history.
         """
-        with self.locked():
+        with self._lane.locked(self._table):
             late = self.history.commits_after(after_version)
             if not late.is_complete or any(c.may_add(None, time) for c in late.commits):
                 return False

@@ -189,6 +189,14 @@ class StoredMessages:
         """Return those of some positions whose messages are stored."""
         return self._fold(Window(positions)) if positions else Positions()
 
+    def not_discarded(self, positions: Positions) -> Positions:
+        """Return those of some positions that are stored, and that nobody has announced to delete.
+
+        The announcements that the log still has count.
+        """
+        window = Window(positions, self.history.discards_before(), None)
+        return self._fold(window) if positions else positions
+
     def earlier_than(self, positions: Positions, time: datetime) -> Positions:
         """Return those of some messages that were published before a time."""
         return self._fold(Window(positions, None, time - _MICROSECOND)) if positions else positions
