@@ -23,7 +23,7 @@ BUGS_OF_THE_PROTOCOL = (
     ),
     Bug(
         "retention-heeds-itself",
-        "Retention does not keep what a seek was brought back before the announcement.",
+        "Retention takes what it has announced itself for gone.",
         "delivery/discard.py",
         "[each.heeding_no_announcement() for each in _attached(tables, topic.uid)]",
         "_attached(tables, topic.uid)",
