@@ -46,9 +46,16 @@ BUGS_OF_THE_PROTOCOL = (
         "announcement-means-what-comes",
         "What is published after an announcement is left out by seeks, too.",
         "tables/messages/commits.py",
-        "            if each.discards_before is not None:\n                bound =",
+        "            if each.discards_before is not None and not is_void:\n                bound =",
         "            bound = self.discards_before\n"
-        "            if each.discards_before is not None:\n                bound =",
+        "            if each.discards_before is not None and not is_void:\n                bound =",
+    ),
+    Bug(
+        "announced-before-a-restore",
+        "What an operator has restored after a deletion is brought back by no seek.",
+        "tables/messages/commits.py",
+        'restores=logged.operation == "RESTORE",',
+        "restores=False,",
     ),
     Bug(
         "counts-what-is-about-to-go",

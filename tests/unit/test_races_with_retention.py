@@ -223,6 +223,22 @@ def test_what_is_published_after_an_announcement_is_brought_back(
     assert [each.data for each in world.pull()] == ["b"]
 
 
+@pytest.mark.parametrize("cut", [False, True])
+def test_what_an_operator_restores_after_a_deletion_is_brought_back(cut: bool) -> None:
+    """A process whose clock is a day ahead has deleted what the topic retains: RESTORE helps."""
+    world = covered_for_a_second()
+    lane, table = world.driver.world.lane, messages_table(world)
+    before = lane.version(table)
+    ahead = another(world, DAY)
+    assert ahead.maintain(exact=True, dead_letters=False, expiration=False).discarded
+    lane.restore(table, before)
+    if cut:
+        lane.cut_log(table)
+    other = another(world)
+    other.seek(NAME, time=at(0))
+    assert [each.data for each in other.pull(NAME)] == [b"a"]
+
+
 def test_what_is_announced_of_a_deleted_topic_ends_now() -> None:
     """An operator may bring the topic back; a seek then leaves out nothing that is published."""
     world = InMemory()

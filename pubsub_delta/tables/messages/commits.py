@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 from pubsub_delta.clock import from_micros, to_micros
@@ -34,7 +35,8 @@ class Commit:
     may be gone since. A publish has positions from ``first_position`` on, all below
     ``end_position``; it has every one of them if it is ``dense``. ``discards_before``: retention
     announces by this commit that it deletes what was published before that time and is committed by
-    now; None if it announces nothing.
+    now; None if it announces nothing. A commit ``restores`` if an operator has the table as it was
+    at an earlier version: what was announced before that is void.
     """
 
     version: int
@@ -47,6 +49,7 @@ class Commit:
     end_position: int = 0
     dense: bool = False
     discards_before: datetime | None = None
+    restores: bool = False
 
     def may_add(self, earliest: datetime | None, before: datetime | None) -> bool:
         """Tell whether it added messages that may be published in [earliest, before)."""
@@ -82,15 +85,17 @@ class NewCommits:
     @property
     def discards_before(self) -> datetime | None:
         """The latest time that retention has announced, None without any."""
-        times = [each.discards_before for each in self.commits if each.discards_before is not None]
-        return max(times, default=None)
+        since = takewhile(lambda each: not each.restores, self.commits)
+        return max((each.discards_before for each in since if each.discards_before), default=None)
 
     def without_discarded(self) -> NewCommits:
         """Return them without the publishes whose deletion a later one announces."""
         kept: list[Commit] = []
         bound: datetime | None = None
+        is_void = False
         for each in self.commits:
-            if each.discards_before is not None:
+            is_void = is_void or each.restores
+            if each.discards_before is not None and not is_void:
                 bound = each.discards_before if bound is None else max(bound, each.discards_before)
             if bound is None or each.publish_time is None or each.publish_time >= bound:
                 kept.append(each)
@@ -339,6 +344,7 @@ def commit_of(logged: LoggedCommit) -> Commit:
             adds_messages=False,
             removes_messages=logged.operation not in _KEEPS_MESSAGES,
             discards_before=from_micros(bound) if isinstance(bound, int) else None,
+            restores=logged.operation == "RESTORE",
         )
     counted = metadata.get("message_count")
     return Commit(
