@@ -22,6 +22,8 @@ class Tried:
 _RACES = (
     "tests/storages/test_processes.py::test_of_two_changes_of_one_ack_state_only_one_is_made",
     "tests/storages/test_processes.py::test_publishers_of_one_topic_lose_nothing",
+    "tests/storages/test_retention.py::"
+    "test_what_slow_publishers_commit_beside_a_deletion_is_received",
 )
 _FAULTS = (
     "tests/storages/test_faults.py::test_every_commit_of_an_operation_may_fail_once",
