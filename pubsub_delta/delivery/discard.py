@@ -79,9 +79,10 @@ def discard(
         bound = start_of_day(bound)
     found = messages.count_before(bound)
     if found and not dry_run:
-        messages.announce_discard(min(bound, now), tables.new_id())
+        discard_id = tables.new_id()
+        messages.announce_discard(min(bound, now), discard_id)
         again = _bound(kept, *_needed_from(*wanted), now)
-        if again < bound or not messages.discard_before(bound, version):
+        if again < bound or not messages.discard_before(bound, version, discard_id):
             return Discarded(
                 0,
                 needed,

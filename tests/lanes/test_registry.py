@@ -88,9 +88,9 @@ class LosesAnswers:
             self._lane.merge(*args)
         raise ConnectionError("the answer was lost")
 
-    def delete_row(self, *args: Any) -> bool:
+    def delete(self, *args: Any) -> int:
         if self._lands:
-            self._lane.delete_row(*args)
+            self._lane.delete(*args)
         raise ConnectionError("the answer was lost")
 
 

@@ -28,10 +28,10 @@ def test_without_a_version_the_row_tells_whether_it_is_the_expected_one(
 def test_a_row_is_deleted_once(lane: Lane, root: str) -> None:
     table = layout_of(root).topics
     with pytest.raises(TableMissing):
-        lane.delete_row(table, [("uid", "=", "1")], "a")
+        lane.delete(table, [("uid", "=", "1")], "a")
     row = pa.Table.from_pylist([{"uid": "1", "name": "n"}], schema=TOPICS.columns)
     lane.create(table, of_delta(TOPICS), row)
-    assert not lane.delete_row(table, [("uid", "=", "2")], "a")
-    assert lane.delete_row(table, [("uid", "=", "1")], "b")
-    assert not lane.delete_row(table, [("uid", "=", "1")], "c")
+    assert not lane.delete(table, [("uid", "=", "2")], "a")
+    assert lane.delete(table, [("uid", "=", "1")], "b")
+    assert not lane.delete(table, [("uid", "=", "1")], "c")
     assert lane.read(table).num_rows == 0

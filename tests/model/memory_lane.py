@@ -58,9 +58,9 @@ class MemoryTable:
         self.commits.append(LoggedCommit(len(self.versions), _TIME, operation, {}, user_metadata))
         self.versions.append(rows)
 
-    def put(self, operation: str, rows: Sequence[Row]) -> None:
-        columns = self.schema.columns
-        self.commit(operation, pa.Table.from_pylist([*map(dict, rows)], schema=columns))
+    def put(self, operation: str, rows: Sequence[Row], user_metadata: str | None = None) -> None:
+        made = pa.Table.from_pylist([*map(dict, rows)], schema=self.schema.columns)
+        self.commit(operation, made, user_metadata)
 
     @property
     def rows(self) -> list[Row]:
@@ -205,7 +205,13 @@ class MemoryLane:
         with self._lock:
             return self._table(table).transactions.get(application)
 
-    def delete(self, table: str, where: Where, version: int | None = None) -> int:
+    def delete(
+        self,
+        table: str,
+        where: Where,
+        user_metadata: str | None = None,
+        version: int | None = None,
+    ) -> int:
         with self._lock:
             stored = self._table(table)
             if version is not None:
@@ -215,11 +221,8 @@ class MemoryLane:
             kept = [row for row in stored.rows if not _matches(row, where)]
             gone = len(stored.rows) - len(kept)
             if gone:
-                stored.put("DELETE", kept)
+                stored.put("DELETE", kept, user_metadata)
             return gone
-
-    def delete_row(self, table: str, where: Where, user_metadata: str) -> bool:
-        return self.delete(table, where) > 0
 
     def drop(self, table: str) -> None:
         """Leave a table of no rows, as at a path."""

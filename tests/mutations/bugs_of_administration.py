@@ -239,8 +239,8 @@ BUGS_OF_ADMINISTRATION = (
         "dry-run-deletes-messages",
         "A dry run deletes messages.",
         _DISCARD,
-        "    if found and not dry_run:\n        messages",
-        "    if found:\n        messages",
+        "    if found and not dry_run:\n        discard_id",
+        "    if found:\n        discard_id",
     ),
     Bug(
         "retention-looks-once",

@@ -107,7 +107,7 @@ BUGS_OF_STORAGES = (
         "a-deletion-is-not-counted",
         "A row that was not there is told to be deleted.",
         _TABLES,
-        'return bool(counts["num_deleted_rows"])',
+        'return int(counts["num_deleted_rows"] or 0)',
         'return counts["num_deleted_rows"] is not None',
     ),
     Bug(

@@ -9,10 +9,10 @@ BUGS_OF_THE_PROTOCOL = (
         "deletion-is-not-announced",
         "Retention looks again before it has announced what it deletes.",
         "delivery/discard.py",
-        "        messages.announce_discard(min(bound, now), tables.new_id())\n"
+        "        messages.announce_discard(min(bound, now), discard_id)\n"
         "        again = _bound(kept, *_needed_from(*wanted), now)\n",
         "        again = _bound(kept, *_needed_from(*wanted), now)\n"
-        "        messages.announce_discard(min(bound, now), tables.new_id())\n",
+        "        messages.announce_discard(min(bound, now), discard_id)\n",
     ),
     Bug(
         "announcement-is-not-heeded",
@@ -68,8 +68,15 @@ BUGS_OF_THE_PROTOCOL = (
         "deletes-what-it-did-not-see",
         "Retention deletes what a slow publisher has committed since its last look.",
         "tables/lanes/direct/tables.py",
-        "self.open_tables.opened(table, version).delete(in_sql(where))",
-        "self.open_tables.opened(table).delete(in_sql(where))",
+        "return nullcontext(self.open_tables.opened(table, version))",
+        "return nullcontext(self.open_tables.opened(table))",
+    ),
+    Bug(
+        "deletion-that-met-itself",
+        "A DELETE whose answer was lost is told as one that did not land.",
+        "tables/lanes/direct/tables.py",
+        "if c.user_metadata == user_metadata), None)\n            if landed is None:",
+        "if c.user_metadata == user_metadata), None)\n            if True:",
     ),
     Bug(
         "deletes-as-of-the-first-look",

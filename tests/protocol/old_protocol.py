@@ -160,7 +160,7 @@ def deletion_of_what_came_late() -> Iterator[None]:
     """Retention deleted what was stored by then, and not what it had looked at."""
     delete = StepLane.delete
 
-    def all_of_it(lane: Any, table: str, where: Any, version: int | None = None) -> int:
+    def all_of_it(lane: Any, table: str, where: Any, *_: Any) -> Any:
         return delete(lane, table, where)
 
     with mock.patch.object(StepLane, "delete", all_of_it):

@@ -29,7 +29,7 @@ READS = (
     *("rows", "files", "transaction_version"),
 )
 WRITES = (
-    *("create", "swap", "merge", "append", "delete", "delete_row", "drop"),
+    *("create", "swap", "merge", "append", "delete", "drop"),
     *("compact", "vacuum", "clean_log", "restore"),
 )
 ACQUIRE, RELEASE = "acquire the lock", "release the lock"

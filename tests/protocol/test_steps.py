@@ -63,7 +63,7 @@ PROTOCOL: dict[str, tuple[Verb, list[str]]] = {
         [
             "merge snapshots <- operations.snapshot.delete_snapshot",
             "drop snapshot/before <- operations.snapshot.delete_snapshot",
-            "delete_row snapshots <- operations.snapshot.delete_snapshot",
+            "delete snapshots <- operations.snapshot.delete_snapshot",
         ],
     ),
     "seek to a time": (
@@ -99,10 +99,10 @@ PROTOCOL: dict[str, tuple[Verb, list[str]]] = {
             store.maintain(exact=True),
         ),
         [
-            "delete_row subscriptions <- operations.administer.delete_subscription",
+            "delete subscriptions <- operations.administer.delete_subscription",
             "merge snapshots <- operations.snapshot.delete_snapshot",
             "drop snapshot/before <- operations.snapshot.delete_snapshot",
-            "delete_row snapshots <- operations.snapshot.delete_snapshot",
+            "delete snapshots <- operations.snapshot.delete_snapshot",
             "append messages/flights <- delivery.discard.discard",
             "delete messages/flights <- delivery.discard.discard",
         ],
@@ -116,7 +116,7 @@ PROTOCOL: dict[str, tuple[Verb, list[str]]] = {
     ),
     "delete a subscription": (
         lambda store: store.delete_subscription("held"),
-        ["delete_row subscriptions <- operations.administer.delete_subscription"],
+        ["delete subscriptions <- operations.administer.delete_subscription"],
     ),
     "create a subscription": (
         lambda store: store.create_subscription("new", "flights"),

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import pytest
 
 from pubsub_delta import ManualClock, PubSub
 from tests.acceptance.processes import environment
+from tests.storages.servers import Storage
+from tests.storages.test_lost_appends import LOST
 from tests.unit.builders import START, at
 
 pytestmark = [pytest.mark.storages, pytest.mark.timeout(600)]
@@ -93,8 +96,23 @@ def test_a_seek_beside_a_deletion_gives_what_is_there(root: str) -> None:
     clock.advance(601)
     messages = store.tables.messages(store.get_topic("orders").uid)
     bound, version = clock.now() - timedelta(minutes=10), messages.history.version()
-    messages.announce_discard(bound, "by retention")
+    messages.announce_discard(bound, "1")
     other.seek("billing", time=START)
     assert not other.pull("billing")
-    assert messages.discard_before(bound, version)
+    assert messages.discard_before(bound, version, "1")
     assert messages.count() == 0
+
+
+def test_a_deletion_whose_answer_is_lost_is_told(storage: Storage, root: str) -> None:
+    """So is its announcement's: each is found in the log by what its commit carries."""
+    clock = ManualClock(START)
+    store = PubSub(None, root, clock=clock)
+    store.create_topic("orders")
+    store.publish("orders", ["a", "b"])
+    clock.advance(1)
+    storage.proxy.set(replace(LOST), replace(LOST, after=1))  # the second passes a repeated put
+    report = store.maintain(exact=True)
+    assert (report.discarded, report.problems) == ({"projects/local/topics/orders": 2}, {})
+    messages = store.tables.messages(store.get_topic("orders").uid)
+    announced = [each.discards_before for each in messages.history.commits_after(0).commits]
+    assert [each for each in announced if each] == [clock.now()]

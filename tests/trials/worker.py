@@ -36,7 +36,6 @@ WRITES = (
     "compact",
     "create",
     "delete",
-    "delete_row",
     "drop",
     "merge",
     "swap",

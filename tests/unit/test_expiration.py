@@ -16,7 +16,6 @@ from pubsub_delta.operations.exchange import StoreChannel
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.iam import Binding, IamPolicy
-from pubsub_delta.tables.lanes.protocol import Where
 from pubsub_delta.tables.registry import Registry
 from tests.model.memory import LAYOUT
 from tests.model.memory_lane import MemoryLane
@@ -90,10 +89,10 @@ def at_its_deletion(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) 
     """Let others act once, when the row of a subscription is deleted next."""
     delete, left = MemoryLane.delete, [act]
 
-    def crossed(lane: MemoryLane, table: str, where: Where) -> int:
+    def crossed(lane: MemoryLane, table: str, *args: Any) -> int:
         if table == LAYOUT.subscriptions and left:
             left.pop()()
-        return delete(lane, table, where)
+        return delete(lane, table, *args)
 
     monkeypatch.setattr(MemoryLane, "delete", crossed)
 

@@ -107,14 +107,14 @@ def test_a_deletion_whose_answer_was_lost_is_done_if_the_row_is_gone_and_else_an
     monkeypatch: pytest.MonkeyPatch, lands: bool
 ) -> None:
     store = InMemory()
-    delete = store.driver.world.lane.delete_row
+    delete = store.driver.world.lane.delete
 
-    def loses_the_answer(table: str, where: Where, user_metadata: str) -> bool:
+    def loses_the_answer(table: str, where: Where, user_metadata: str) -> int:
         if lands:
             delete(table, where, user_metadata)
         raise ConnectionError("the answer was lost")
 
-    monkeypatch.setattr(store.driver.world.lane, "delete_row", loses_the_answer)
+    monkeypatch.setattr(store.driver.world.lane, "delete", loses_the_answer)
     with nullcontext() if lands else pytest.raises(ConnectionError):
         store.store.delete_subscription(NAME)
     assert len(list(store.store.list_subscriptions())) == (0 if lands else 1)

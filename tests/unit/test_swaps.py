@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError
 
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.tables.ack_state import AckStates, AckStateTables, StoredAckState
@@ -139,6 +141,26 @@ def test_a_row_is_deleted_once(lanes: tuple[DirectLane, DirectLane], tmp_path: P
     row = pa.Table.from_pylist([{"uid": "1", "name": "n"}], schema=TOPICS.columns)
     lane.create(table, TOPICS)
     assert lane.append(table, row, "first")
-    assert not lane.delete_row(table, [("uid", "=", "2")], "a")
-    assert lane.delete_row(table, [("uid", "=", "1")], "b")
-    assert not lanes[1].delete_row(table, [("uid", "=", "1")], "c")
+    assert not lane.delete(table, [("uid", "=", "2")], "a")
+    assert lane.delete(table, [("uid", "=", "1")], "b")
+    assert not lanes[1].delete(table, [("uid", "=", "1")], "c")
+
+
+def test_a_deletion_that_met_itself_has_landed(
+    lanes: tuple[DirectLane, DirectLane], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An object store's client sends again what was not answered, and meets its own commit."""
+    table, lane = layout_of(str(tmp_path)).topics, lanes[0]
+    rows = pa.Table.from_pylist([{"uid": each} for each in "123"], schema=TOPICS.columns)
+    lane.create(table, TOPICS)
+    assert lane.append(table, rows, "first")
+    delete = DeltaTable.delete
+
+    def meets_itself(opened: DeltaTable, *args: Any, **named: Any) -> Any:
+        delete(opened, *args, **named)
+        raise CommitFailedError("a concurrent transaction deleted the same data")
+
+    monkeypatch.setattr(DeltaTable, "delete", meets_itself)
+    assert lane.delete(table, [("uid", "<", "3")], "a", lane.version(table)) == 2
+    with pytest.raises(Conflict):  # without a text nobody knows whose commit it is
+        lane.delete(table, [("uid", "=", "3")])

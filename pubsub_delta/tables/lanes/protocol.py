@@ -215,18 +215,18 @@ class Lane(Protocol):
         It is None, too, if the lane cannot read transactions.
         """
 
-    def delete(self, table: str, where: Where, version: int | None = None) -> int:
+    def delete(
+        self,
+        table: str,
+        where: Where,
+        user_metadata: str | None = None,
+        version: int | None = None,
+    ) -> int:
         """DELETE the rows for which conditions hold, without any all; return their number.
 
-        ``version``: rows of later commits stay, and it is a Conflict if one has added such rows. A
-        lane that cannot do that, which is Spark's, deletes them too.
-        """
-
-    def delete_row(self, table: str, where: Where, user_metadata: str) -> bool:
-        """DELETE the row for which conditions hold; return whether it existed. TableMissing.
-
-        Conflict if a concurrent writer was faster. ``user_metadata``: a text that no other
-        commit has, by which the commit is found if its response was lost.
+        TableMissing, Conflict. ``user_metadata``: a text that no other commit has, by which the
+        commit is found if its response was lost. ``version``: rows of later commits stay, and it is
+        a Conflict if one has added such rows. Spark's DELETE has neither.
         """
 
     def drop(self, table: str) -> None:

@@ -128,13 +128,6 @@ def publish_metadata(
     return json.dumps(metadata)
 
 
-def announcement_metadata(discards_before: datetime, announcement_id: str) -> str:
-    """Return the metadata of a commit by which retention announces what it deletes."""
-    return json.dumps(
-        {"discards_before": to_micros(discards_before), "announcement_id": announcement_id}
-    )
-
-
 class CommitCache:
     """The commits of topics that this process has read or made. A commit never changes."""
 

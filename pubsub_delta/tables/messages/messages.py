@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from pubsub_delta.clock import start_of_day
+from pubsub_delta.clock import start_of_day, to_micros
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.schemas.validation import SchemaValidator
 from pubsub_delta.policy.transactions import ANNOUNCEMENTS
 from pubsub_delta.tables.lanes.choice import Lanes
 from pubsub_delta.tables.lanes.protocol import Append, Conflict, LoggedCommit, Where
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
-from pubsub_delta.tables.messages.commits import History, announcement_metadata, publish_metadata
+from pubsub_delta.tables.messages.commits import History, publish_metadata
 from pubsub_delta.tables.messages.position_allocator import PositionAllocator
 from pubsub_delta.tables.messages.stored import StoredMessages, day_of
 from pubsub_delta.tables.schemas import MESSAGES
@@ -125,12 +126,12 @@ class Messages(StoredMessages):
             validator,
         )
 
-    def announce_discard(self, time: datetime, announcement_id: str) -> None:
+    def announce_discard(self, time: datetime, discard_id: str) -> None:
         """Commit, without a message, that what was published before a time is about to be deleted.
 
         A seek to a time that is carried out from then on does not bring it back.
         """
-        metadata = announcement_metadata(time, announcement_id)
+        metadata = json.dumps({"discards_before": to_micros(time), "discard_id": discard_id})
 
         def announce() -> None:
             version = self.history.version()
@@ -141,12 +142,12 @@ class Messages(StoredMessages):
 
         repeat_on_conflict(announce, self._table)
 
-    def discard_before(self, time: datetime, after_version: int) -> bool:
+    def discard_before(self, time: datetime, after_version: int, discard_id: str) -> bool:
         """Delete the messages published before a time; whole days by metadata alone.
 
         Return False, and delete nothing, if a commit after the given version, or beside this one,
         added messages that old, as a slow publisher's. The direct lane deletes nothing that comes
-        after the last look at the history.
+        after the last look at the history. ``discard_id``: that of the announcement.
         """
         with self._lane.locked(self._table):
             late = self.history.commits_after(after_version)
@@ -154,7 +155,9 @@ class Messages(StoredMessages):
                 return False
             seen = late.commits[0].version if late.commits else after_version
             try:
-                self._lane.delete(self._table, _too_old(time), seen)
+                self._lane.delete(
+                    self._table, _too_old(time), json.dumps({"discard_id": discard_id}), seen
+                )
             except Conflict:
                 return False
         return True

@@ -233,7 +233,7 @@ class ResourceTable:
                 return False
             unchanged: Where = [("uid", "=", uid), ("etag", "=", row["etag"])]
             try:
-                if self._lane.delete_row(self._table, unchanged, self._new_id()):
+                if self._lane.delete(self._table, unchanged, self._new_id()):
                     return True
                 raise Conflict(f"{row['name']} was changed by another writer")
             except Conflict:

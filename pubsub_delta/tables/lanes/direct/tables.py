@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import timedelta
 from typing import Literal
 
@@ -298,35 +298,38 @@ class DirectLane:
             landed: int | None = opened.transaction_version(application)
         return landed
 
-    def delete(self, table: str, where: Where, version: int | None = None) -> int:
-        """DELETE rows, without conditions all, as of a version; return how many there were."""
-        with self.locked(table), translating_errors(table):
-            counts = self.open_tables.opened(table, version).delete(in_sql(where))
-        return int(counts["num_deleted_rows"] or 0)
-
-    def delete_row(self, table: str, where: Where, user_metadata: str) -> bool:
-        """DELETE a row in a commit that carries a text; return whether it existed.
+    def delete(
+        self,
+        table: str,
+        where: Where,
+        user_metadata: str | None = None,
+        version: int | None = None,
+    ) -> int:
+        """DELETE rows, without conditions all, perhaps as of a version; return their number.
 
         The client of an object store repeats a put whose response was lost, and can then find its
         own commit. If the history has that commit, there is no Conflict.
         """
+        carried = None if user_metadata is None else {"userMetadata": user_metadata}
         try:
-            with (
-                self.locked(table),
-                translating_errors(table),
-                self.open_tables.newest(table) as opened,
-            ):
-                carried = properties_of_commit({"userMetadata": user_metadata}, None)
-                hooks = self._hooks(table)
+            with self.locked(table), translating_errors(table), self._at(table, version) as opened:
                 counts = opened.delete(
-                    in_sql(where), commit_properties=carried, post_commithook_properties=hooks
+                    in_sql(where),
+                    commit_properties=carried and properties_of_commit(carried, None),
+                    post_commithook_properties=self._hooks(table),
                 )
         except Conflict:
-            commits = self.history(table, RECENT)
-            if any(each.user_metadata == user_metadata for each in commits):
-                return True
-            raise
-        return bool(counts["num_deleted_rows"])
+            commits = self.history(table, RECENT) if user_metadata else []
+            landed = next((c for c in commits if c.user_metadata == user_metadata), None)
+            if landed is None:
+                raise
+            counts = dict(landed.metrics)
+        return int(counts["num_deleted_rows"] or 0)
+
+    def _at(self, table: str, version: int | None) -> AbstractContextManager[DeltaTable]:
+        if version is None:
+            return self.open_tables.newest(table)
+        return nullcontext(self.open_tables.opened(table, version))
 
     def drop(self, table: str) -> None:
         """Delete the rows of a table and their files, if the table exists."""

@@ -287,18 +287,17 @@ class SparkLane:
         """Return None: SQL and DataFrames cannot read the transactions of a table."""
         return None
 
-    def delete(self, table: str, where: Where, version: int | None = None) -> int:  # noqa: ARG002
-        """DELETE rows, without conditions all; return how many were deleted. TableMissing.
-
-        Spark deletes as of the last version.
-        """
+    def delete(
+        self,
+        table: str,
+        where: Where,
+        user_metadata: str | None = None,  # noqa: ARG002
+        version: int | None = None,  # noqa: ARG002
+    ) -> int:
+        """DELETE rows of the last version, without conditions all; return their number."""
         with self.locked(table):
             counts = self._run(f"DELETE FROM {table} WHERE {sql.condition(where)}", table)
         return int(counts["num_affected_rows"])
-
-    def delete_row(self, table: str, where: Where, user_metadata: str) -> bool:  # noqa: ARG002
-        """DELETE the row that fulfils conditions; Spark's DELETE has no user metadata."""
-        return self.delete(table, where) > 0
 
     def drop(self, table: str) -> None:
         """Drop an unneeded table, if it exists.
