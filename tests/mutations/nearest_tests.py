@@ -292,6 +292,19 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_direct",
         "lanes/test_scans",
     ),
+    "metrics.py": ("metrics", "exporter"),
+    "names.py": ("names", "fuzz_names"),
+    "resources.py": ("resources", "fields"),
+    "methods/inspection.py": ("find", "wrong_arguments"),
+    "tables/ack_state/metrics.py": ("metrics_of_a_store",),
+    "tables/lanes/direct/files.py": ("lanes/test_scans", "lanes/test_tables_that_are_gone"),
+    "tables/lanes/direct/maintenance.py": ("lanes/test_upkeep",),
+    "tables/lanes/direct/storage.py": ("lanes_choice",),
+    "tables/lanes/retries.py": ("storage_failures", "swaps"),
+    "tables/lanes/storage_errors.py": ("storage_failures",),
+    "tables/messages/sizes.py": ("publish_calls", "find"),
+    "tables/registry/rows.py": ("lanes/test_registry", "tables_in_memory"),
+    "tables/typed.py": ("tables_in_memory",),
 }
 """Unit tests of a module, besides the examples in its docstrings. Others follow anyway."""
 NEAREST |= {
