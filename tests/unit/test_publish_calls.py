@@ -152,8 +152,8 @@ def test_a_publish_that_the_history_reaches_back_to_and_does_not_have_had_no_mes
     def absent(time: datetime | None) -> publish.PublishResult:
         return publish.PublishResult(world.tables.messages(uid), time, "absent")
 
-    for time in (before, world.now):
-        assert (absent(time).message_count, list(absent(time).message_ids)) == (0, [])
+    for each in (before, world.now):
+        assert (absent(each).message_count, list(absent(each).message_ids)) == (0, [])
     world.driver.world.lane.cut_log(LAYOUT.messages(uid))
     assert absent(world.now).message_count == 0
     for time in (None, before, before + timedelta(seconds=60)):
