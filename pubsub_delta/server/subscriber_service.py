@@ -288,7 +288,7 @@ async def answered(dispatcher: Dispatcher, future: AckFuture, ack_ids: Iterable[
 async def _pulled(
     dispatcher: Dispatcher, consumer: Consumer, patience: float, *, at_once: bool
 ) -> Sequence[Delivery]:
-    """Wait for messages for ``seconds``, or not at all; return none if none come."""
+    """Return the first messages; none if none come within ``patience`` seconds, or at one look."""
     given: asyncio.Future[Sequence[Delivery]] = asyncio.get_running_loop().create_future()
 
     def take(deliveries: Sequence[Delivery]) -> None:

@@ -65,9 +65,12 @@ def test_the_log_is_cleaned_and_told_as_far_as_it_goes(bench: Bench) -> None:
     log = bench.path("messages", "0", "_delta_log")
     for file in log.iterdir():
         os.utime(file, (0, 0))
-    lane.clean_log(table, timedelta(days=8))
+    removed = lane.clean_log(table, timedelta(days=8))
+    left = len(lane.history(table))
+    assert left + removed == 7
+    assert removed > 0
     lane.append(table, numbers(6, 1), "6")
-    lane.clean_log(table, timedelta(days=8))
+    assert lane.clean_log(table, timedelta(days=8)) == 0, "what is young stays"
     told = lane.history(table)
     assert 0 < len(told) < 8
     assert [commit.version for commit in told] == list(range(7, 7 - len(told), -1))

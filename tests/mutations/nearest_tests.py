@@ -33,16 +33,22 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/direct/credentials.py": ("lanes_choice",),
     "tables/lanes/direct/errors.py": ("storage_failures",),
     "tables/lanes/direct/filters.py": ("stored_attributes", "lanes/test_scans"),
-    "tables/lanes/direct/filter_cache.py": ("lanes/test_scans",),
+    "tables/lanes/direct/filter_cache.py": (
+        "lanes/test_scans",
+        "lanes/test_scans_of_files",
+    ),
     "tables/lanes/direct/scans.py": (
         "lanes/test_scans",
         "lanes/test_reads_on_disk",
+        "lanes/test_scans_of_files",
+        "lanes/test_by_urls",
     ),
     "tables/lanes/direct/open_tables.py": (
         "swaps",
         "looks",
         "lanes/test_reads_on_disk",
         "lanes/test_direct",
+        "lanes/test_by_urls",
     ),
     "tables/lanes/direct/merging.py": (
         "looks",
@@ -52,6 +58,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/direct/table_snapshots.py": (
         "looks",
         "lanes/test_reads_on_disk",
+        "lanes/test_scans_of_files",
+        "lanes/test_by_urls",
     ),
     "tables/lanes/direct/tables.py": (
         "swaps",
@@ -61,6 +69,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_added_columns",
         "lanes/test_direct",
         "lanes/test_races_found",
+        "lanes/test_by_urls",
+        "lanes/test_upkeep",
     ),
     "tables/lanes/direct/history.py": ("lanes/test_direct",),
     "tables/lanes/direct/targets.py": (*TABLE_WRITES, "lanes/test_cut_logs"),
@@ -306,6 +316,23 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_direct",
         "lanes/test_scans",
     ),
+    "metrics.py": ("metrics", "exporter"),
+    "names.py": ("names", "fuzz_names"),
+    "resources.py": ("resources", "fields"),
+    "methods/inspection.py": ("find", "wrong_arguments"),
+    "tables/ack_state/metrics.py": ("metrics_of_a_store",),
+    "tables/lanes/direct/files.py": (
+        "lanes/test_scans",
+        "lanes/test_tables_that_are_gone",
+        "lanes/test_by_urls",
+    ),
+    "tables/lanes/direct/maintenance.py": ("lanes/test_upkeep",),
+    "tables/lanes/direct/storage.py": ("lanes_choice",),
+    "tables/lanes/retries.py": ("storage_failures", "swaps"),
+    "tables/lanes/storage_errors.py": ("storage_failures",),
+    "tables/messages/sizes.py": ("publish_calls", "find"),
+    "tables/registry/rows.py": ("lanes/test_registry", "tables_in_memory"),
+    "tables/typed.py": ("tables_in_memory",),
 }
 """Unit tests of a module, besides the examples in its docstrings. Others follow anyway."""
 NEAREST |= {

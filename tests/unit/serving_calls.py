@@ -59,10 +59,14 @@ class Calls:
         """Return the ack ids of as many messages."""
         found: list[str] = []
         while len(found) < count:
-            asked = {"max_messages": count - len(found), "return_immediately": True}
-            pulled = await self._call(SUBSCRIBER, "Pull", subscription=NAME, **asked)
-            found += [each.ack_id for each in pulled.received_messages]
+            found += await self.pull_at_once(count - len(found))
         return found
+
+    async def pull_at_once(self, most: int) -> list[str]:
+        """Return the ack ids of at most so many messages that are there."""
+        asked = {"max_messages": most, "return_immediately": True}
+        pulled = await self._call(SUBSCRIBER, "Pull", subscription=NAME, **asked)
+        return [each.ack_id for each in pulled.received_messages]
 
     async def acknowledge(self, *ack_ids: str) -> None:
         await self._call(SUBSCRIBER, "Acknowledge", subscription=NAME, ack_ids=ack_ids)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -176,3 +177,19 @@ def test_nothing_is_remembered_of_a_subscription_that_has_expired() -> None:
     store.be_at(9 * 24 * 3600)
     store.store.maintain()
     assert store.tables.ack_states._cache == {}
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"enable_message_ordering": True}, {"filter": "attributes:a"}], ids=str
+)
+def test_a_pull_while_everything_is_leased_writes_nothing(fields: dict[str, Any]) -> None:
+    """Consumers ask again and again, and each write is a commit of the ack state."""
+    world = InMemory(**fields)
+    world.publish("a", attributes={"a": ""})
+    world.publish("b", attributes={"a": ""})
+    assert len(world.pull()) == 2
+    before = world.revision()
+    for _ in range(3):
+        world.be_at((world.now - at(0)).total_seconds() + 1)
+        assert world.pull() == []
+    assert world.revision() == before

@@ -13,6 +13,7 @@ import pytest
 
 from pubsub_delta import DeadLetterPolicy, ExpirationPolicy, ManualClock
 from pubsub_delta.errors import (
+    AlreadyExists,
     FailedPrecondition,
     InvalidArgument,
     NotFound,
@@ -243,3 +244,29 @@ def test_an_update_returns_what_is_stored_with_what_others_have_changed_meanwhil
     changed = getattr(world.store, f"update_{kind}")(name, **fields)
     assert changed.labels == {"theirs": "1"}
     assert changed == getattr(other, f"get_{kind}")(name)
+
+
+AVRO = '{"type": "record", "name": "Place", "fields": [{"name": "town", "type": "string"}]}'
+CREATES: dict[str, tuple[str, Callable[[Any], object]]] = {
+    "topic": ("topics", lambda store: store.create_topic("new")),
+    "subscription": ("subscriptions", lambda store: store.create_subscription("new", TOPIC)),
+    "snapshot": ("snapshots", lambda store: store.create_snapshot("new", NAME)),
+    "schema": ("schemas", lambda store: store.create_schema("new", "AVRO", AVRO)),
+}
+
+
+@pytest.mark.parametrize("kind", CREATES)
+def test_of_two_who_create_the_same_at_once_one_is_told_that_it_is_there(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Both have looked, and found the name free; the second would use what is not its own."""
+    world = InMemory()
+    table, create = CREATES[kind]
+    other, made = world.driver.open(), list[Any]()
+    act = partial(lambda: made.append(create(other)))
+    at_the_write(monkeypatch, getattr(LAYOUT, table), act)
+    with pytest.raises(AlreadyExists, match="new"):
+        create(world.store)
+    assert len(made) == 1
+    listed: Any = getattr(world.driver.open(), f"list_{table}")()
+    assert [each.name.split("/")[-1] for each in listed if each.name.endswith("/new")] == ["new"]

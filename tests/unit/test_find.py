@@ -159,3 +159,30 @@ def test_numbers_are_compared_as_numbers_and_the_rest_as_text(
     path: str, value: str, count: int
 ) -> None:
     assert sum(JsonField(path, value).matches(each) for each in WRITTEN) == count
+
+
+@pytest.mark.parametrize("part", [1, 2, 3, 4, 7, 1 << 14])
+def test_far_apart_or_not_no_message_is_left_out_and_the_newest_come_first(
+    part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where most parts by position would be empty, the parts are made of what is stored."""
+    monkeypatch.setattr(find, "PART", part)
+    store = three()
+    store.driver.open().publish("flights", [*"def"])
+    store.driver.open().publish("flights", [*"gh"])
+    assert "".join(found(store, TOPIC, MessageQuery())) == "hgfedcba"
+
+
+@pytest.mark.parametrize(("bytes_", "reads"), [(10_000_000, 1), (2_200, 4), (1_100, 8), (1, 8)])
+def test_of_large_messages_fewer_are_read_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, bytes_: int, reads: int
+) -> None:
+    """Else a part of messages of 10 MB each would not fit into memory."""
+    monkeypatch.setattr(find, "_LEAST", 1)
+    monkeypatch.setattr(find, "_PART_BYTES", bytes_)
+    store = InMemory()
+    store.publish(*(str(number) * 1000 for number in range(8)))
+    asked = count()
+    search = store.store.find_messages(TOPIC)
+    assert len(list(search.messages(is_stopped=lambda: next(asked) < 0))) == 8
+    assert next(asked) == reads

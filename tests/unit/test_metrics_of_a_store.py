@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
+import pytest
+
+from pubsub_delta.errors import NotFound
+from pubsub_delta.operations import metrics
 from pubsub_delta.policy.ack_state import AckState
 from tests.unit.builders import MINUTE, at
 from tests.unit.in_memory import NAME, InMemory
@@ -82,3 +89,30 @@ def test_the_oldest_message_of_a_snapshot_may_have_been_committed_after_it() -> 
     world.publish("slow", late=60)
     age = world.store.metrics("projects/local/snapshots/before", exact=True)["oldest_message_age"]
     assert age == 60
+
+
+def test_what_is_deleted_while_a_store_is_measured_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One subscription that somebody deletes must not cost an exporter all other metrics."""
+    world = InMemory()
+    everything = metrics._everything
+
+    def and_one_more(measurement: Any) -> Iterator[Callable[[], Any]]:
+        yield partial(metrics._of_name, measurement, "projects/local/subscriptions/absent")
+        yield from everything(measurement)
+
+    monkeypatch.setattr(metrics, "_everything", and_one_more)
+    rows = metrics.rows(world.tables, None, "local", world.now, exact=False)
+    assert {row.name for row in rows} == {
+        "projects/local/topics/flights",
+        "projects/local/topics/letters",
+        "projects/local/subscriptions/first",
+    }
+
+
+def test_what_was_asked_for_by_its_name_and_is_not_there_is_told() -> None:
+    world = InMemory()
+    for names in (["absent"], [NAME, "absent"], ["absent", NAME]):
+        with pytest.raises(NotFound, match="'absent'"):
+            metrics.rows(world.tables, names, "local", world.now, exact=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument, No
 from pubsub_delta.operations import publish
 from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
+from tests.model.memory import LAYOUT
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 
 
@@ -115,3 +117,47 @@ def test_what_the_store_assigns_is_its_own_whatever_a_publisher_says() -> None:
     assert message.publish_time == result.publish_time
     assert result.publish_time is not None
     assert result.publish_time.year > 1970
+
+
+@pytest.mark.parametrize("application", ["a", "a" * 256, "ü" * 128])
+def test_an_application_id_has_1_to_256_bytes(application: str) -> None:
+    world = InMemory()
+    world.store.publish(TOPIC, ["a"], idempotency_id=(application, 0))
+    world.store.publish(TOPIC, ["a"], idempotency_id=(application, 0))
+    assert world.stored() == ["a"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [("", 1), ("a" * 257, 1), ("ü" * 129, 1), ("\ud800", 1), (b"a", 1), (None, 1),
+     ("a",), ("a", 1, 2), (), ["a", 1], "ab", 7],
+)  # fmt: skip
+def test_what_is_no_idempotency_id_is_refused(wrong: Any) -> None:
+    world = InMemory()
+    with pytest.raises(InvalidArgument, match=r"idempotency_id: .* is accepted"):
+        world.store.publish(TOPIC, ["a"], idempotency_id=wrong)
+    assert world.stored() == []
+
+
+def test_a_publish_that_the_history_reaches_back_to_and_does_not_have_had_no_messages() -> None:
+    """Delta makes no commit for a DataFrame without rows; what it has forgotten is NotFound."""
+    world = InMemory()
+    world.publish("a")
+    before = world.now
+    world.be_at(60)
+    world.publish("b")
+    world.be_at(120)
+    uid = world.store.get_topic(TOPIC).uid
+
+    def absent(time: datetime | None) -> publish.PublishResult:
+        return publish.PublishResult(world.tables.messages(uid), time, "absent")
+
+    for each in (before, world.now):
+        assert (absent(each).message_count, list(absent(each).message_ids)) == (0, [])
+    world.driver.world.lane.cut_log(LAYOUT.messages(uid))
+    assert absent(world.now).message_count == 0
+    for time in (None, before, before + timedelta(seconds=60)):
+        with pytest.raises(NotFound, match="no longer in the topic's history"):
+            _ = absent(time).message_count
+        with pytest.raises(NotFound, match="no longer in the topic's history"):
+            list(absent(time).message_ids)

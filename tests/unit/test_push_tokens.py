@@ -163,7 +163,7 @@ def test_what_nobody_here_can_sign_is_not_pushed_and_no_delivery_fails(
 
 
 def test_where_a_token_cannot_be_signed_the_message_waits(
-    path: Path, endpoint: PushEndpoint
+    path: Path, endpoint: PushEndpoint, caplog: pytest.LogCaptureFixture
 ) -> None:
     path.write_text("{")
     path.chmod(0o600)
@@ -172,6 +172,9 @@ def test_where_a_token_cannot_be_signed_the_message_waits(
         publish(publisher, {"topic": TOPIC, "messages": [{"data": b"late"}]})
         eventually(lambda: store.counters.pushes[endpoints.UNSIGNED] >= 2)
         assert endpoint.requests == []
+        assert f"{endpoints.UNSIGNED}; backing off" in caplog.text, (
+            "and not at once, again and again"
+        )
         path.unlink()
         eventually(lambda: endpoint.data == [b"late"] and store.unacked == [])
     # No delivery of it has failed: it was never nacked.

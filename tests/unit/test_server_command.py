@@ -8,6 +8,7 @@ import subprocess
 import sys
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from google.pubsub_v1 import SubscriberClient
 from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcTransport
 
 from pubsub_delta.clock import SystemClock
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.server.logs import JsonFormatter
 from pubsub_delta.server.security import Security, split_address
 from tests.unit.serving import SUBSCRIPTION, MemoryStore, serving
@@ -117,3 +118,52 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
         Security(certificate=absent, key=absent).tls()
     with pytest.raises(InvalidArgument, match="one of them is missing"):
         Security(certificate=absent).check("localhost")
+
+
+FILE = Path("a.pem")
+ACCESS: Any = object()
+HERE = ("localhost", "127.0.0.1", "127.9.9.9", "::1")
+ANYWHERE = ("0.0.0.0", "::", "192.0.2.1", "pubsub.example.org")
+OPEN: list[dict[str, Any]] = [
+    {},
+    {"certificate": FILE, "key": FILE},
+    {"token": "secret"},
+    {"access": ACCESS},
+]
+PROTECTED: list[dict[str, Any]] = [
+    {"certificate": FILE, "key": FILE, "token": "secret"},
+    {"certificate": FILE, "key": FILE, "access": ACCESS},
+    {"insecure": True},
+    {"insecure": True, "token": "secret"},
+]
+
+
+@pytest.mark.parametrize("fields", [*OPEN, *PROTECTED], ids=lambda each: ", ".join(each) or "none")
+def test_others_reach_a_server_only_by_tls_and_with_a_token(fields: dict[str, Any]) -> None:
+    """TLS alone lets everybody in, and a token alone can be read on its way."""
+    security = Security(**fields)
+    for host in HERE:
+        security.check(host)
+    for host in ANYWHERE:
+        if fields in PROTECTED:
+            security.check(host)
+        else:
+            with pytest.raises(FailedPrecondition, match="lacks TLS or a token"):
+                security.check(host)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"token": ""},
+        {"token": "a\nb"},
+        {"token": "secret", "access": ACCESS},
+        {"key": FILE},
+        {"certificate": FILE},
+    ],
+    ids=repr,
+)
+def test_what_does_not_go_together_is_refused_at_every_address(fields: dict[str, Any]) -> None:
+    for host in (*HERE, *ANYWHERE):
+        with pytest.raises(InvalidArgument):
+            Security(**fields, insecure=True).check(host)

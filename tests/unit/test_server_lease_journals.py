@@ -138,6 +138,19 @@ def test_a_server_that_ends_in_order_leaves_nothing(tmp_path: Path) -> None:
     assert list((tmp_path / FOLDER).iterdir()) == []
 
 
+def test_of_a_server_that_is_taken_over_no_file_is_left(tmp_path: Path) -> None:
+    """Else a machine whose servers are killed again and again collects a lock of each."""
+    for name in ("first", "second"):
+        one = here(tmp_path, name)
+        one.journal("s", UID).leased(7, Positions.of(range(3)))
+        killed(one)
+    looking = here(tmp_path, "third")
+    with looking.abandoned() as found:
+        assert len(found) == 2
+    kept = {each.name.partition(".")[2] for each in (tmp_path / FOLDER).iterdir()}
+    assert kept == {"third", "third.lock"}
+
+
 def test_a_server_without_leases_has_no_journal(tmp_path: Path) -> None:
     """What is read from a journal was leased: an old one would tell of leases that are over."""
     journal = Journal(tmp_path / UID, "projects/p/subscriptions/s")

@@ -11,13 +11,15 @@ from typing import Any, cast
 import pytest
 
 pytest.importorskip("grpc")
-from pubsub_delta.errors import NotFound
+from pubsub_delta.errors import NotFound, Unavailable
+from pubsub_delta.operations.exchange import StoreChannel
 from pubsub_delta.resources import Message, ReceivedMessage
 from pubsub_delta.server.assigner import Consumer, Delivery, Receiver
 from pubsub_delta.server.dispatcher import Dispatcher
 from pubsub_delta.server.subscriber_service import _pulled
 from tests.unit.builders import START
 from tests.unit.serving import LONG, QUICK, SUBSCRIPTION, TOPIC, MemoryStore
+from tests.unit.serving_calls import Calls, running
 
 PATIENCE = 0.03
 
@@ -137,3 +139,31 @@ def test_what_is_given_back_is_available_at_once_and_has_not_failed() -> None:
     assert sum(bool(turn.given_back) for turn, _ in store.requests) == 2
     assert [turn.deadlines for turn, _ in store.requests if timedelta(0) in turn.deadlines] == []
     assert (store.leased, store.unacked) == ([], [0])
+
+
+@pytest.mark.parametrize("failures", [0, 1, 2])
+def test_who_wants_an_answer_at_once_is_told_what_one_look_has_found(
+    monkeypatch: pytest.MonkeyPatch, failures: int
+) -> None:
+    """Pub/Sub: with return_immediately "the system will respond immediately even if … no messages".
+
+    A look that failed has not found that there is nothing.
+    """
+    exchange, left = StoreChannel.exchange, [1] * failures
+
+    def busy(channel: StoreChannel, *given: Any) -> Any:
+        if left:
+            left.pop()
+            raise Unavailable("busy")
+        return exchange(channel, *given)
+
+    async def test(calls: Calls) -> None:
+        for sent in ((), ("a", "b")):
+            left.extend([1] * failures)
+            if sent:
+                await calls.publish(*sent)
+            pulled = await asyncio.wait_for(calls.pull_at_once(5), LONG)
+            assert len(pulled) == len(sent)
+
+    monkeypatch.setattr(StoreChannel, "exchange", busy)
+    running(test)

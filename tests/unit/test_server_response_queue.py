@@ -252,3 +252,29 @@ def test_a_later_request_of_a_stream_changes_its_ack_deadline() -> None:
         await stream.aclose()  # type: ignore[attr-defined]
 
     running(test)
+
+
+def test_a_stream_that_is_kept_alive_gets_an_empty_response_at_once_and_one_alone() -> None:
+    """A proxy between ends what is silent for long."""
+
+    async def test() -> None:
+        queue = ResponseQueue(Consumer())
+        responses = queue.responses()
+        for _ in range(2):
+            coming = asyncio.ensure_future(anext(responses))
+            await asyncio.sleep(0)
+            queue.keep_alive()
+            queue.keep_alive()
+            assert await asyncio.wait_for(coming, LONG) == {}
+        coming = asyncio.ensure_future(anext(responses))
+        await asyncio.sleep(0)
+        assert not coming.done()
+        queue.keep_alive()
+        queue.expect(1)
+        queue.confirm("acknowledge_confirmation", {"ack_ids": ["a"]})
+        sent = await asyncio.wait_for(coming, LONG)
+        assert sent == {"acknowledge_confirmation": {"ack_ids": ["a"]}}, "which keeps it alive, too"
+        queue.end()
+        assert [each async for each in responses] == []
+
+    asyncio.run(test())

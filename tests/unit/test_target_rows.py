@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -92,3 +93,77 @@ def test_a_text_can_name_what_is_no_number(text: str) -> None:
     (row,) = made(pa.float64(), text, quoted=True).rows["it"].to_pylist()
     assert str(row) == str(float(text))
     assert made(pa.float64(), text, quoted=False).unfit
+
+
+METADATA = pa.schema(
+    [
+        pa.field("subscription_name", pa.string()),
+        pa.field("message_id", pa.string()),
+        pa.field("publish_time", pa.timestamp("us", "UTC")),
+        pa.field("attributes", pa.string()),
+        pa.field("data", pa.binary()),
+    ]
+)
+
+
+def test_attributes_are_written_as_one_reads_them() -> None:
+    """ "All other message properties are written to a JSON object in the attributes column." """
+    config = TableConfig("shop.orders", write_metadata=True)
+    message = ReceivedMessage(
+        "", "1", START, b"", {"größe": "日本", 'a"b': "\n"}, "Schlüssel", None
+    )
+    (row,) = RowConverter(config, "rows", METADATA, None).rows([message]).rows.to_pylist()
+    expected = '{"größe": "日本", "a\\"b": "\\n", "ordering_key": "Schlüssel"}'
+    assert row["attributes"] == expected
+
+
+REQUIRED = pa.field("item", pa.int64(), nullable=False)
+AT_WILL = pa.field("item", pa.int64())
+
+
+@pytest.mark.parametrize("nullable", [True, False])
+@pytest.mark.parametrize(
+    ("type_of", "good", "lacking"),
+    [
+        (lambda part: part.type, "7", ["null"]),
+        (pa.list_, "[1, 2]", ["[null]", "[1, null]", "[null, 1]"]),
+        (
+            lambda part: pa.map_(pa.string(), part.with_name("value")),
+            '{"a": 1, "b": 2}',
+            ['{"a": null}', '{"a": 1, "b": null}', '{"a": null, "b": 1}'],
+        ),
+        (
+            lambda part: pa.struct([part.with_name("a"), AT_WILL.with_name("b")]),
+            '{"a": 1}',
+            ['{"a": null, "b": 1}', '{"b": 1}', "{}"],
+        ),
+        (
+            lambda part: pa.list_(pa.struct([part.with_name("a")])),
+            '[{"a": 1}]',
+            ["[{}]", '[{"a": 1}, {"a": null}]'],
+        ),
+    ],
+    ids=["a column", "a list", "a map", "a record", "records in a list"],
+)
+def test_a_value_that_is_not_null_must_be_there_however_deep(
+    type_of: Callable[[pa.Field], pa.DataType], good: str, lacking: list[str], nullable: bool
+) -> None:
+    """One row with a null where the table takes none would fail the write of all the others."""
+    part = AT_WILL if nullable else REQUIRED
+    columns = pa.schema([pa.field("it", type_of(part), nullable=nullable)])
+    config = TableConfig("shop.orders", use_table_schema=True)
+    texts = [good, *lacking]
+    messages = [
+        ReceivedMessage("", str(n), START, f'{{"it": {text}}}'.encode(), {}, "", None)
+        for n, text in enumerate(texts)
+    ]
+    found = RowConverter(config, "rows", columns, None).rows(messages)
+    assert sorted(found.unfit) == ([] if nullable else list(range(1, len(texts))))
+    assert all("NOT NULL" in why for why in found.unfit.values())
+    assert found.rows.num_rows == len(texts) - len(found.unfit)
+    if not nullable and not pa.types.is_integer(columns.field(0).type):
+        inner = pa.schema([pa.field("it", type_of(part))])
+        found = RowConverter(config, "rows", inner, None).rows(
+            [ReceivedMessage("", "1", START, b'{"it": null}', {}, "", None)]
+        )
+        assert not found.unfit, "the whole value may be null"

@@ -117,3 +117,17 @@ def test_a_detached_subscription_is_not_listed_with_its_topic() -> None:
     told = store.store.list_topic_subscriptions(TOPIC)
     assert list(told) == ["projects/local/subscriptions/second"]
     assert store.store.get_subscription(NAME).detached
+
+
+@pytest.mark.parametrize("retained", [True, False])
+def test_a_topic_that_retains_from_its_creation_covers_from_then_on(retained: bool) -> None:
+    """ "Messages published since then can be replayed", also to a subscription made later."""
+    world = InMemory()
+    duration = timedelta(days=1) if retained else None
+    made = world.store.create_topic("kept", message_retention_duration=duration)
+    assert made.retained_from == (world.now if retained else None)
+    world.publish("early", topic="kept")
+    world.be_at(60)
+    world.store.create_subscription("late", "kept")
+    world.store.seek("late", time=made.create_time)
+    assert world.backlog("late") == ({"early": "available"} if retained else {})

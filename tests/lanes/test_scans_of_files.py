@@ -1,0 +1,150 @@
+"""What the direct lane's scans tell from the log, and which files they read for it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pubsub_delta.errors import DataLoss
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables.lanes.direct import scans as scans_module
+from pubsub_delta.tables.lanes.direct.filter_cache import FilterCache
+from pubsub_delta.tables.lanes.scans import Window
+from tests.lanes.builders import NOON, at, messages, numbers, topic
+from tests.lanes.conftest import Bench, direct
+from tests.lanes.test_scans import EVEN, EVERYTHING, ODD, of_two_kinds
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench("direct", tmp_path, direct)
+
+
+def without_files(bench: Bench) -> None:
+    """Remove what the log does not hold: only what is not read can be told now."""
+    for file in bench.path("messages", "0").rglob("*.parquet"):
+        file.unlink()
+
+
+@pytest.mark.parametrize(
+    ("positions", "is_run"),
+    [
+        ([0, 1, 2], True),
+        ([7, 8, 9], True),
+        ([7], True),
+        ([7, 9], False),
+        ([0, 2], False),
+        ([1, 2, 3, 7], False),
+        ([1, None, 3], False),
+        ([1, None], False),
+    ],
+)
+def test_the_positions_of_a_run_come_from_the_log(
+    bench: Bench, positions: list[int | None], is_run: bool
+) -> None:
+    rows = messages(0, *(b"" for _ in positions), position=positions)
+    table = topic(bench.lane, bench.table("messages", "0"), rows)
+    stored = [each for each in positions if each is not None]
+    assert list(bench.scans.fold(table, EVERYTHING)) == stored
+    without_files(bench)
+    if is_run:
+        assert list(bench.scans.fold(table, EVERYTHING)) == stored
+        chosen = Window(Positions.of([stored[0], 1000]))
+        assert list(bench.scans.fold(table, chosen)) == stored[:1]
+    else:
+        with pytest.raises(DataLoss):
+            bench.scans.fold(table, EVERYTHING)
+
+
+@pytest.mark.parametrize(
+    ("window", "is_whole"),
+    [
+        (EVERYTHING, True),
+        (Window(Positions.between(0, 9)), True),
+        (Window(Positions.between(0, 4)), True),
+        (Window(Positions.between(0, 3)), False),
+        (Window(Positions.of([2, 3, 4, 5, 6])), True),
+        (Window(Positions.of([2, 4, 6, 900])), False),
+        (Window(None, NOON, None), True),
+        (Window(None, at(seconds=1), None), False),
+        (Window(None, None, at(seconds=9)), True),
+        (Window(None, None, at(seconds=8)), False),
+        (Window(Positions.between(0, 9), at(seconds=1), None), False),
+    ],
+)
+def test_a_file_of_which_most_is_asked_for_is_read_whole_once(
+    bench: Bench, window: Window, is_whole: bool
+) -> None:
+    """Of another file only what is asked for is looked at, as a pull of few messages does."""
+    table = topic(bench.lane, bench.table("messages", "0"), of_two_kinds(0, 10, at(days=0)))
+    bench.scans.fold(table, window, EVEN)
+    without_files(bench)
+    if is_whole:
+        assert list(bench.scans.fold(table, EVERYTHING, EVEN)) == [0, 2, 4, 6, 8]
+    else:
+        with pytest.raises(DataLoss):
+            bench.scans.fold(table, EVERYTHING, EVEN)
+
+
+def test_what_is_kept_of_large_files_counts_by_their_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def small(**_: Any) -> FilterCache:
+        return FilterCache(most_bytes=3_000)
+
+    monkeypatch.setattr(scans_module, "FilterCache", small)
+    bench = Bench("direct", tmp_path, direct)
+    rows = of_two_kinds(0, 16_000, at(days=0))  # 2,000 bytes
+    table = topic(bench.lane, bench.table("messages", "0"), rows)
+    assert len(bench.scans.fold(table, EVERYTHING, EVEN)) == 8_000
+    assert len(bench.scans.fold(table, EVERYTHING, ODD)) == 8_000
+    without_files(bench)
+    assert len(bench.scans.fold(table, EVERYTHING, ODD)) == 8_000
+    with pytest.raises(DataLoss):
+        bench.scans.fold(table, EVERYTHING, EVEN)
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({}, (3, NOON)),
+        ({"position": [0, None, 2]}, (2, NOON)),
+        ({"position": [None, None, 2]}, (1, NOON)),
+    ],
+)
+@pytest.mark.parametrize("earliest", [None, NOON])
+def test_rows_without_a_position_are_no_messages_and_do_not_count(
+    bench: Bench, columns: dict[str, Any], expected: tuple[int, datetime], earliest: datetime | None
+) -> None:
+    """Another program can have written them: the log tells how many rows a file has."""
+    rows = messages(0, b"", b"", b"", **columns)
+    table = topic(bench.lane, bench.table("messages", "0"), rows)
+    assert bench.scans.count(table, Window(None, earliest, None)) == expected
+
+
+def test_what_is_counted_from_the_log_is_not_read_but_for_the_earliest(bench: Bench) -> None:
+    """A topic of many days is counted by its log, and its first file says when it begins."""
+    days = [numbers(10 * day, 10, time=at(days=day)) for day in (2, 0, 1)]
+    table = topic(bench.lane, bench.table("messages", "0"), *days)
+    assert bench.scans.count(table, EVERYTHING) == (30, NOON)
+    for later in ("2025-01-02", "2025-01-03"):
+        for file in bench.path("messages", "0").rglob(f"publish_date={later}/*.parquet"):
+            file.unlink()
+    assert bench.scans.count(table, EVERYTHING) == (30, NOON)
+    with pytest.raises(DataLoss):
+        bench.scans.count(table, Window(None, at(days=1), None))
+
+
+def test_a_part_has_the_positions_of_32768_messages_at_most(bench: Bench) -> None:
+    """Each part has two publish times, of which a seek takes the earlier for all."""
+    rows = numbers(32_767, 2)
+    table = topic(bench.lane, bench.table("messages", "0"), rows, numbers(65_535, 2))
+    parts = sorted(bench.scans.parts(table, EVERYTHING), key=lambda part: part.positions.min)
+    assert [part.positions.runs() for part in parts] == [
+        [(32_767, 32_767)],
+        [(32_768, 32_768), (65_535, 65_535)],
+        [(65_536, 65_536)],
+    ]
