@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
-    "console/dead_letters.py": ("console_dead_letters",),
+    "console/dead_letters.py": (
+        "console_dead_letters",
+        "console_flows",
+    ),
     "console/jobs.py": ("console_jobs",),
     "console/message_search.py": ("console_live_messages", "console_messages"),
     "console/subscription_edit.py": ("console_forms",),
@@ -246,5 +249,9 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/rest/responses.py": ("rest_answers", "server_rest"),
     "server/schema_service.py": ("server_schemas",),
     "server/schema_wire.py": ("server_schemas",),
-    "server/tokens.py": ("server_answers", "server_schemas"),
+    "server/tokens.py": (
+        "server_answers",
+        "server_schemas",
+        "server_command",
+    ),
 }
