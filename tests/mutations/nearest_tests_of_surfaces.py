@@ -40,7 +40,11 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "console/schemas.py": ("console_schemas",),
     "console/ack_state_chart.py": ("console_ack_state_chart",),
-    "console/subscription_form.py": ("console_forms", "lanes/test_table_console"),
+    "console/subscription_form.py": (
+        "console_forms",
+        "console_form_values",
+        "lanes/test_table_console",
+    ),
     "server/pushing.py": ("server_push_changes", "push_tokens", "server_push"),
     "server/hub.py": (
         "server_lease_journals",
