@@ -99,7 +99,6 @@ class StreamingPull:
         self._cancelled = False
         self._given_back = 0
         self._end: Future[None] = Future()
-        self._end.set_running_or_notify_cancel()
         self._callbacks = Callbacks(
             callback, max_workers, subscription, ordered=ordered, on_idle=self._paused.set
         )

@@ -220,7 +220,7 @@ def check_update(form: Form, fields: Mapping[str, Any], stored: Subscription, pr
 
 
 _DELIVERY = ("push_config", "table_config", "enable_exactly_once_delivery")
-_PUSH = ("push_endpoint", "push_account", "push_audience", "unwrapped")
+_PUSH = ("push_endpoint", "push_account", "push_audience", "unwrapped", "write_metadata")
 _TABLE = ("table", "table_columns", "drop_unknown", "table_metadata")
 _FIRST = ("id", "topic", "delivery", *_PUSH, *_TABLE, "fingerprint", "csrf_token")
 """The fields at the top; the others are under "More options"."""

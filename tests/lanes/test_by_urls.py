@@ -16,6 +16,7 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.fs import DeltaStorageHandler
 
+from pubsub_delta.errors import Unavailable
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.direct import DirectLane, DirectScans, open_tables, table_snapshots
 from pubsub_delta.tables.lanes.direct.commits import newest_version
@@ -258,3 +259,37 @@ def test_expired_commits_are_cleaned_up_at_times_and_not_after_each_commit(
         lane = DirectLane(None, TableLocks(str(tmp_path)))
     assert lane.merge(table, next_position(1, was=0), CAS) == 1
     assert told == [not by_url]
+
+
+def test_the_tables_that_were_used_last_stay_open(
+    lane: DirectLane, looks: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server of thousands of subscriptions would hold the files of all in memory."""
+    monkeypatch.setattr(open_tables, "_OPEN_AT_ONCE", 2)
+    a, b, c = (topic(lane, f"delta.`{tmp_path / name}`", numbers(0, 1)) for name in "abc")
+    for name in (a, b, a, c):  # b was not used for longest
+        lane.version(name)
+    looks.clear()
+    assert (lane.version(a), lane.version(c)) == (1, 1)
+    assert looks.count("opened") == 0
+    assert lane.version(b) == 1
+    assert looks.count("opened") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("client error (Connect): tcp connect error", Unavailable),
+        ("invalid peer certificate: UnknownIssuer", Unavailable),
+        ("something else", OSError),
+    ],
+)
+def test_a_table_that_cannot_be_opened_tells_why(
+    lane: DirectLane, monkeypatch: pytest.MonkeyPatch, text: str, expected: type[Exception]
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError(text)
+
+    monkeypatch.setattr(open_tables, "DeltaTable", fail)
+    with pytest.raises(expected, match=r"connect|certificate|something else"):
+        lane.open_tables.opened("delta.`s3a://bucket/topic`")

@@ -33,6 +33,7 @@ from tests.mutations.bugs_of_push import BUGS_OF_PUSH
 from tests.mutations.bugs_of_readings import BUGS_OF_READINGS
 from tests.mutations.bugs_of_replay import BUGS_OF_REPLAY
 from tests.mutations.bugs_of_rest import BUGS_OF_REST
+from tests.mutations.bugs_of_rims import BUGS_OF_RIMS
 from tests.mutations.bugs_of_schemas import BUGS_OF_SCHEMAS
 from tests.mutations.bugs_of_server import BUGS_OF_SERVER
 from tests.mutations.bugs_of_sessions import BUGS_OF_SESSIONS
@@ -97,4 +98,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_AN_OUTSIDER_BY_SPARK,
     *BUGS_OF_ANOTHER_OUTSIDER,
     *BUGS_OF_YET_ANOTHER_OUTSIDER,
+    *BUGS_OF_RIMS,
 )

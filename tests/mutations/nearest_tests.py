@@ -281,6 +281,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "order_of_writes",
     ),
     "tables/registry/resource_table.py": (
+        "resource_table",
         "lost_registry",
         "lost_answers",
         "layout_version",

@@ -99,6 +99,14 @@ def test_a_clock_that_does_not_move_gives_no_rate() -> None:
     assert sample(metrics(5, 9), NOW, first).rates["success"] == 0
 
 
+@pytest.mark.parametrize("seconds", [0.25, 1, 1.5, 60])
+def test_a_rate_is_per_second_however_long_the_interval(seconds: float) -> None:
+    first = sample(metrics(5, 10), NOW, None)
+    assert set(first.rates.values()) == {0}
+    later = sample(metrics(5, 10 + int(seconds * 8)), NOW + timedelta(seconds=seconds), first)
+    assert later.rates["success"] == 8
+
+
 def shown(past: list[Sample], width: int) -> list[str]:
     console = Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
     with console.capture() as capture:

@@ -280,3 +280,17 @@ def test_of_many_subscriptions_those_of_dead_letters_are_measured_first() -> Non
     rows = subscriptions.rows_of(app.state.console, [], 0)
     first = [row.id for row in overview.measured_first(rows)]
     assert first == ["reader-2", "reader-3", "reader-1"]
+
+
+def test_the_first_page_tells_of_a_dead_letter_topic_that_does_not_exist() -> None:
+    """A restore of one table of the registry can leave it so: dead letters wait at their source."""
+    browser = Browser()
+    browser.store.update_subscription("first", dead_letter_policy=DeadLetterPolicy("letters"))
+    for number in range(4):
+        browser.store.create_subscription(
+            f"s{number}-more", "flights", dead_letter_policy=DeadLetterPolicy("letters")
+        )
+    uid = browser.store.get_topic("letters").uid
+    browser.world.tables.registry.remove_topic(uid, browser.world.now)
+    told = words(browser.get("/").text)
+    assert "The dead-letter topic letters of first, s0-more, s1-more does not exist." in told

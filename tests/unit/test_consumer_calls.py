@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta import DeadLetterPolicy, ExpirationPolicy
+from pubsub_delta import DeadLetterPolicy, ExpirationPolicy, RetryPolicy
 from pubsub_delta.errors import DeadLetterWarning, InvalidArgument, PubSubError
 from pubsub_delta.operations import pull
 from pubsub_delta.operations.exchange import StoreChannel
@@ -193,3 +193,17 @@ def test_a_pull_while_everything_is_leased_writes_nothing(fields: dict[str, Any]
         world.be_at((world.now - at(0)).total_seconds() + 1)
         assert world.pull() == []
     assert world.revision() == before
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_what_a_look_at_ordering_keys_found_is_kept_by_a_pull_of_nothing(ordered: bool) -> None:
+    """Else each further pull would read the keys of the topic once more."""
+    policy = RetryPolicy("60s", "60s")
+    world = InMemory(enable_message_ordering=ordered, retry_policy=policy)
+    world.publish("a", "b")
+    assert len(world.pull()) == 2
+    before = world.revision()
+    world.be_at(30)  # the lease is over, and its messages back off
+    for _ in range(3):
+        assert world.pull() == []
+        assert world.revision() == before + ordered

@@ -6,6 +6,7 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from importlib import import_module
 
 import pytest
@@ -240,3 +241,30 @@ def test_without_prometheus_client_the_error_names_the_extra(
     monkeypatch.delitem(sys.modules, "pubsub_delta.exporter")
     with pytest.raises(FailedPrecondition, match=r"pip install 'pubsub-delta\[prometheus\]'"):
         import_module("pubsub_delta.exporter")
+
+
+@pytest.mark.parametrize(("seconds", "age"), [(0, 0), (0.25, 0.25), (7, 7), (-5, 0)])
+def test_metrics_have_the_age_of_their_measurement_and_none_below_zero(
+    seconds: float, age: float
+) -> None:
+    """A clock may be set back meanwhile."""
+    clock = ManualClock()
+    time = [clock.now()]
+    exporter = MetricsExporter(lambda: rows(clock), lambda: time[0])
+    exporter.refresh()
+    time[0] += timedelta(seconds=seconds)
+    assert scraped(exporter.text())["pubsub_delta_metrics_age", ()] == age
+
+
+def test_what_is_stopped_has_no_thread_and_leaves_its_port_to_others() -> None:
+    clock = ManualClock()
+    before = set(threading.enumerate())
+    exporter = made(lambda: rows(clock), clock)
+    exporter.start()
+    port = exporter.serve(0)
+    assert len(set(threading.enumerate()) - before) == 2
+    exporter.stop()
+    assert set(threading.enumerate()) <= before
+    again = made(lambda: rows(clock), clock)
+    assert again.serve(port) == port
+    again.stop()

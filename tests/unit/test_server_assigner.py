@@ -77,6 +77,20 @@ def test_a_key_stays_with_its_consumer_until_all_of_it_is_answered_for() -> None
     assert positions(assigner.assign([other])[other]) == [1, 3]
 
 
+def test_after_all_is_forgotten_every_key_is_free() -> None:
+    """A seek voids every lease: nobody answers for them, so nobody would free their keys."""
+    first, second = Consumer(), Consumer()
+    assigner = assigner_of(*(delivery(n, "k") for n in range(3)), ordered=True)
+    assigner.assign([first])
+    assigner.waiting.append(delivery(3, "k"))
+    assigner.forget()
+    assert not assigner.waiting
+    assert assigner.assign([first, second]) == {}
+    first.is_open = False
+    assigner.waiting.append(delivery(4, "k"))
+    assert positions(assigner.assign([first, second])[second]) == [4]
+
+
 def test_without_ordering_a_key_means_nothing() -> None:
     one, other = Consumer(), Consumer()
     given_to = assigner_of(delivery(0, "a"), delivery(1, "a")).assign([one, other])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,6 +39,36 @@ def test_localhost_is_one_port_at_every_address_that_it_has() -> None:
     for each in sockets:
         each.close()
     assert len(ports) == 1
+
+
+V4, V6 = (socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")
+
+
+@pytest.mark.parametrize("code", [errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EADDRINUSE])
+@pytest.mark.parametrize("addresses", [[V6, V4], [V4, V6], [V6]], ids=repr)
+def test_an_address_that_this_machine_lacks_is_passed_over_and_one_that_is_taken_is_not(
+    monkeypatch: pytest.MonkeyPatch, code: int, addresses: list[tuple[int, str]]
+) -> None:
+    """Many containers name ::1 for localhost, and have no IPv6."""
+    create, made = socket.create_server, list[socket.socket]()
+
+    def limited(address: tuple[str, int], **named: Any) -> socket.socket:
+        if address[0] == "::1":
+            raise OSError(code, "not here")
+        made.append(create(address, **named))
+        return made[-1]
+
+    found = [(family, socket.SOCK_STREAM, 0, "", (host, 0)) for family, host in addresses]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    monkeypatch.setattr(socket, "create_server", limited)
+    if code == errno.EADDRINUSE or addresses == [V6]:
+        with pytest.raises(FailedPrecondition, match=r"cannot be bound \(not here"):
+            listen("localhost", 0)
+        assert all(each.fileno() == -1 for each in made), "none is left open"
+    else:
+        (only,) = listen("localhost", 0)
+        assert only.getsockname()[0] == "127.0.0.1"
+        only.close()
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")

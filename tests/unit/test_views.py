@@ -12,6 +12,7 @@ from pubsub_delta.operations import views as operation
 from pubsub_delta.operations.views import ViewsReport, create_views
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
 from pubsub_delta.tables.store import Tables
+from tests.unit.in_memory import InMemory
 
 OURS, THEIRS = {"digest": "of old"}, None
 
@@ -116,3 +117,51 @@ def test_a_place_that_is_none_is_refused_before_anything_is_asked() -> None:
         create_views(tables, "local", now, "bi", "a b")
     with pytest.raises(FailedPrecondition, match="needs Spark"):
         create_views(tables, "local", now, "bi")
+
+
+class Catalog(Place):
+    """The views of a whole store, some of them of others."""
+
+    def names(self) -> list[str]:
+        return list(self.there)
+
+    def drop(self, name: str) -> None:
+        del self.there[name]
+
+    def digest(self, query: str, typing: object) -> str:
+        return "of now"
+
+
+def created(monkeypatch: pytest.MonkeyPatch, there: dict[str, Mapping[str, str] | None]) -> Any:
+    pytest.importorskip("pyspark")
+    world, catalog = InMemory(), Catalog(there)
+    monkeypatch.setattr(type(world.tables), "spark", object())
+    monkeypatch.setattr("pubsub_delta.tables.lanes.spark.views.Views", lambda *_: catalog)
+    return create_views(world.tables, "local", world.now, temporary=True), catalog
+
+
+def test_every_resource_has_its_view_and_what_is_gone_has_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Views are those of the resources; what others have made stays, whatever its name."""
+    fresh, catalog = created(monkeypatch, {})
+    assert len(fresh.created) == 3, "two topics, and the backlog of one subscription"
+    assert set(fresh.created) == set(catalog.there)
+    assert (fresh.dropped, fresh.refused, fresh.replaced) == ((), {}, ())
+    one, two, three = sorted(fresh.created)
+    there: dict[str, Mapping[str, str] | None] = {
+        one.upper(): {"digest": "of now"},
+        two: {"digest": "of old"},
+        three: THEIRS,
+        "of_nobody": THEIRS,
+        "gone": OURS,
+    }
+    again, catalog = created(monkeypatch, dict(there))
+    assert again.dropped == ("gone",)
+    assert again.replaced == (two,)
+    assert list(again.refused) == [three]
+    assert again.refused[three]
+    assert catalog.there["of_nobody"] is THEIRS
+    assert catalog.there[three] is THEIRS
+    assert one.upper() in catalog.there, "a catalog takes names in any case for the same"
+    assert again.views == tuple(sorted((one, two)))

@@ -1,0 +1,178 @@
+"""Bugs at the rims of modules, whose kinds mutants have shown that no quick test noticed."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+_OPEN_TABLES = "tables/lanes/direct/open_tables.py"
+
+BUGS_OF_RIMS = (
+    Bug(
+        "tls-without-tokens-is-enough",
+        "A server with TLS that asks for no token is open to everybody who reaches it.",
+        "server/security.py",
+        "protected = self.certificate is not None and asks_for_tokens",
+        "protected = self.certificate is not None or asks_for_tokens",
+    ),
+    Bug(
+        "enter-alone-deletes",
+        "Who only presses Enter at the question on a terminal has deleted a topic.",
+        "cli/application.py",
+        'click.confirm("Do you want to continue", default=False, err=True)',
+        'click.confirm("Do you want to continue", default=True, err=True)',
+    ),
+    Bug(
+        "sparse-search-ends-early",
+        "A search through positions far apart leaves out the last messages, if they are few.",
+        "operations/find.py",
+        "    while stored:\n        part = stored.first(size)",
+        "    while len(stored) >= size:\n        part = stored.first(size)",
+    ),
+    Bug(
+        "parts-of-large-messages",
+        "A search reads as many messages of 10 MB at a time as of 100 bytes.",
+        "operations/find.py",
+        "size, rows = min(PART, max(_LEAST, _PART_BYTES // mean)), file.rows or 0",
+        "size, rows = min(PART, max(_LEAST, _PART_BYTES)), file.rows or 0",
+    ),
+    Bug(
+        "answered-for-told-as-lost",
+        "A message that a batch does not hold any more is told as lost.",
+        "delivery/leases.py",
+        "left, found, room = wanted & self.positions, list",
+        "left, found, room = wanted, list",
+    ),
+    Bug(
+        "metrics-of-nothing",
+        "Metrics of a subscription that does not exist are none, without a word.",
+        "operations/metrics.py",
+        "skip_missing=names is None",
+        "skip_missing=True",
+    ),
+    Bug(
+        "two-create-one-subscription",
+        "Of two who create a subscription at once, both are told that it is theirs.",
+        "operations/administer.py",
+        '    _must_be_free(added, "subscription", subscription.name)\n',
+        "",
+    ),
+    Bug(
+        "application-ids-in-letters",
+        "An application id may have 256 letters of four bytes each, or half a letter.",
+        "operations/publish.py",
+        "_has_bytes(application, 1, 256)",
+        "1 <= len(application) <= 256",
+    ),
+    Bug(
+        "pull-of-nothing-reads-keys-again",
+        "Each pull of nothing from an ordered subscription reads the topic's keys once more.",
+        "delivery/consuming.py",
+        "return source.subscription.enable_message_ordering and after.spans != before.spans",
+        "return False",
+    ),
+    Bug(
+        "rows-without-position-are-counted",
+        "Rows of another program without a position are counted as messages.",
+        "tables/lanes/direct/scans.py",
+        "if not whole or first is None or last is None:",
+        "if first is None or last is None:",
+    ),
+    Bug(
+        "run-from-zero-alone",
+        "Only a topic's first file tells its positions by the log; all others are read.",
+        "tables/lanes/direct/table_snapshots.py",
+        "self.rows == last - first + 1",
+        "self.rows == last + 1",
+    ),
+    Bug(
+        "newest-table-is-closed",
+        "Where many tables are open, the one that is about to be used is closed.",
+        _OPEN_TABLES,
+        "self._by_table.popitem(last=False)",
+        "self._by_table.popitem(last=True)",
+    ),
+    Bug(
+        "looked-ahead-for-nothing",
+        "A table that was looked at ahead is looked at once more, by one request more.",
+        _OPEN_TABLES,
+        "is_newest = opened is not None and (prefetched or opened.version() == known_version)",
+        "is_newest = opened is not None and opened.version() == known_version",
+    ),
+    Bug(
+        "bucket-without-keys",
+        "Files in a bucket are read without the keys that the store was opened with.",
+        "tables/lanes/direct/table_snapshots.py",
+        "self._options = dict(options) if options else None",
+        "self._options = None",
+    ),
+    Bug(
+        "cleaned-commits-miscounted",
+        "Cleaning a log tells how many commits there were, and not how many went.",
+        "tables/lanes/direct/tables.py",
+        "return before - len(self.open_tables.opened(table).history())",
+        "return before",
+    ),
+    Bug(
+        "half-a-creation-is-no-loss",
+        "A lost table of topics passes for one that never was, where snapshots had no table yet.",
+        "tables/registry/resource_table.py",
+        "any(map(self._lane.exists, self._created_later))",
+        "all(map(self._lane.exists, self._created_later))",
+    ),
+    Bug(
+        "null-within-a-map",
+        "A null within a map whose values are NOT NULL fails the write of all other rows.",
+        "tables/target_rows.py",
+        "return any(_lacks_a_value(type_.item_field, each) for _, each in pairs)",
+        "return any(_lacks_a_value(type_.item_field, each) for each, _ in pairs)",
+    ),
+    Bug(
+        "silent-stream-is-not-kept-alive",
+        "A stream without messages sends nothing, and what is between ends it.",
+        "server/response_queue.py",
+        "        self._keeps_alive = True\n",
+        "",
+    ),
+    Bug(
+        "failed-look-found-nothing",
+        "A look that failed is told to who wants an answer at once as one that found nothing.",
+        "server/dispatcher.py",
+        "            polled_for = polled_for if written else []\n",
+        "",
+    ),
+    Bug(
+        "unsigned-without-a-pause",
+        "Where no token can be signed, it is tried again at once, and without end.",
+        "server/pushing.py",
+        "            self._back_off(sent, UNSIGNED)\n",
+        "",
+    ),
+    Bug(
+        "locks-of-the-dead-stay",
+        "The lock files of servers that were killed are never deleted.",
+        "server/lease_journals.py",
+        "            for own, lock in gone:\n                _forget(own, lock)",
+        "            for _, lock in gone:\n                lock.release()",
+    ),
+    Bug(
+        "metadata-of-bare-data-opens-more",
+        "A form that asks for the metadata of bare data opens the options that are all as usual.",
+        "console/subscription_form.py",
+        '"unwrapped", "write_metadata")',
+        '"unwrapped")',
+    ),
+    Bug(
+        "bytes-shown-as-text",
+        "Bytes whose first letters are a text are shown as one, without the others.",
+        "console/message_data.py",
+        "for cut in range(4 if len(data) < whole else 1):",
+        "for cut in range(4):",
+    ),
+    Bug(
+        "rates-of-short-intervals",
+        "A watch that looks several times a second shows a part of the rate.",
+        "cli/watch.py",
+        "/ (seconds or 1) for name",
+        "/ max(seconds, 1) for name",
+    ),
+)

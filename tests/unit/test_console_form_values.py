@@ -1,0 +1,89 @@
+"""What the form of a subscription shows, reads of what it has shown, and opens."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from pubsub_delta.console.forms import Form
+from pubsub_delta.console.subscription_form import changed_fields, form_values
+from pubsub_delta.resources import (
+    DeadLetterPolicy,
+    ExpirationPolicy,
+    NoWrapper,
+    OidcToken,
+    PushConfig,
+    RetryPolicy,
+)
+from pubsub_delta.table_config import TableConfig
+from tests.unit.browsing import Browser
+from tests.unit.builders import PLAIN
+
+OIDC = OidcToken("pusher@project.iam.gserviceaccount.com", "https://a.example.org")
+EVERY_KIND: list[dict[str, Any]] = [
+    {"push_config": PushConfig("https://a.example.org")},
+    {"push_config": PushConfig("https://a.example.org", oidc_token=OIDC)},
+    {"push_config": PushConfig("https://a.example.org", no_wrapper=NoWrapper())},
+    {"push_config": PushConfig("https://a.example.org", no_wrapper=NoWrapper(True))},
+    {"table_config": TableConfig("shop.orders")},
+    {"table_config": TableConfig("shop.orders", write_metadata=True)},
+    {"table_config": TableConfig("shop.orders", use_table_schema=True, drop_unknown_fields=True)},
+    {"table_config": TableConfig("shop.orders", use_topic_schema=True, write_metadata=True)},
+    {"expiration_policy": ExpirationPolicy(None), "retain_acked_messages": True},
+    {"expiration_policy": ExpirationPolicy("40d"), "enable_exactly_once_delivery": True},
+    {"retry_policy": RetryPolicy("0s", "600s"), "labels": {"a": "", "b": "c"}},
+    {"dead_letter_policy": DeadLetterPolicy("projects/other/topics/letters", 100)},
+]
+
+
+@pytest.mark.parametrize("fields", EVERY_KIND, ids=lambda each: ", ".join(each))
+def test_a_form_reads_what_it_shows_of_every_field(fields: dict[str, Any]) -> None:
+    """Who changes one field and saves must not change another without a word."""
+    stored = replace(PLAIN, **fields)
+    values = form_values(stored, "local")
+    form = Form({**values}, {})
+    assert changed_fields(form, stored, "local") == {}
+    assert not form.has_errors
+    plain = replace(PLAIN, uid=stored.uid)
+    changed = changed_fields(Form({**values}, {}), plain, "local")
+    assert changed.keys() == fields.keys()
+
+
+@pytest.mark.parametrize(
+    ("sent", "is_open"),
+    [
+        ({}, False),
+        ({"topic": "absent"}, False),
+        ({"delivery": "push", "push_endpoint": "ftp://a"}, False),
+        ({"delivery": "push", "push_endpoint": "http://a", "topic": ""}, False),
+        (
+            {
+                "delivery": "push",
+                "push_endpoint": "http://a",
+                "unwrapped": "on",
+                "write_metadata": "on",
+            },
+            False,
+        ),
+        ({"delivery": "table", "table": "shop.orders", "table_metadata": "on"}, False),
+        ({"ack_deadline": "9"}, True),
+        ({"ack_deadline": "11", "topic": ""}, True),
+        ({"ordering": "on", "topic": ""}, True),
+        ({"labels": "team"}, True),
+        ({"expires": "after", "expiration_days": "x"}, True),
+    ],
+)
+def test_the_other_options_are_open_where_one_is_wrong_or_was_changed(
+    sent: dict[str, str], is_open: bool
+) -> None:
+    """An error that nobody sees would leave its reader with a form that cannot be sent."""
+    browser = Browser()
+    typed = {"id": "x", "topic": "flights", **sent}  # the id is too short
+    answer = browser.post("/subscriptions/new", typed)
+    assert answer.status_code == 400
+    assert re.findall(r'<details class="more"( open)?>', answer.text) == [" open" * is_open]
