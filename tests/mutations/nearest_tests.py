@@ -203,6 +203,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "datasource/validation.py": ("data_source_checking",),
     "datasource/columns.py": ("data_source_options",),
     "datasource/consumer.py": (
+        "older_checkpoints",
         "data_source_consumer",
         "data_source_parts",
         "data_source_subscribing",
@@ -242,7 +243,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/ack_state/tables.py": ("tables_in_memory", "lanes/test_ack_states"),
     "tables/lanes/locks.py": ("locks",),
-    "tables/messages/messages.py": ("tables_in_memory", "retention_job", "races"),
+    "tables/messages/messages.py": ("tables_in_memory", "retention_job", "races", "publish_calls"),
     "tables/messages/stored.py": ("tables_in_memory", "retention_job", "find"),
     "tables/messages/position_allocator.py": ("tables_in_memory",),
     "callbacks.py": ("callbacks", "subscriber", "subscriber_end"),
@@ -271,6 +272,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/spark/ticks.py": ("ticks",),
     "methods/streams.py": ("publisher", "successors"),
     "tables/store.py": ("races", "publish_calls"),
+    "streaming.py": ("wrong_arguments",),
     "micro_batch_lease.py": (
         "micro_batch_lease",
         "data_source_consumer",
@@ -281,6 +283,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
     "policy/schemas/avro_defaults.py": ("schema_typing",),
     "tables/messages/commits.py": (
+        "publish_calls",
         "looks",
         "restored",
         "tables_in_memory",
@@ -288,6 +291,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "as_of",
     ),
     "tables/lanes/spark/types.py": ("fuzz_sql",),
+    "tables/lanes/spark/views.py": ("fuzz_sql",),
     "tables/lanes/direct/conditions.py": (
         "lanes/test_direct",
         "lanes/test_scans",
