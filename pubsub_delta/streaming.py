@@ -61,12 +61,10 @@ def subscribe_stream(
     chosen = _DEFAULT_TRIGGER if trigger is None else _checked(trigger)
     location = _location(checkpoint_location)
     subscribed, _ = tables.attached(name)
-    drain = AvailableNow() if "availableNow" in chosen else None
-    consuming = _Consuming(
-        tables, name, location, clock, subscribed.uid, process, max_messages, drain
-    )
-    if drain is None:
+    consuming = _Consuming(tables, name, location, clock, subscribed.uid, process, max_messages)
+    if "availableNow" not in chosen:
         return consuming.start(consuming.ticks(), chosen)
+    consuming.drain()
     # Spark would end a query over these ticks after one micro-batch; it is ended here.
     query = consuming.start(consuming.ticks(), {"processingTime": "0 seconds"})
     Thread(target=_stop_when_drained, args=(query, consuming), daemon=True).start()
@@ -183,16 +181,20 @@ class _Consuming(_MicroBatches):
         uid: str,
         process: Process,
         max_messages: int | None,
-        drain: AvailableNow | None,
     ) -> None:
         super().__init__(tables, name, checkpoint_location, clock)
         self.drained_at: int | None = None
         self._uid = uid
         self._process = process
         self._max_messages = max_messages
-        self._drain = drain
+        self._drain: AvailableNow | None = None
         self._batch_lease: MicroBatchLease | None = None
         self._metrics: MetricsFile | None = None
+
+    def drain(self) -> None:
+        """End when each message was offered that is published by now."""
+        end = pull.newest_position(self._tables, self._name, self._clock.now())
+        self._drain = AvailableNow(end)
 
     def ticks(self) -> DataFrame:
         """Return the stream that drives the query: a row for each micro-batch, with metrics."""

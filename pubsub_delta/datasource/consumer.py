@@ -76,7 +76,10 @@ class Consumer:
     def following(self, start: Offset, max_messages: int | None) -> Offset:
         """Acknowledge the micro-batch that ended at an offset, and lease the next one.
 
-        Return the offset where it ends; the same offset if no message is available.
+        Return the offset where it ends; the same offset if no message is available. A number that
+        the reader has used before is that of a micro-batch without messages, unless it is the last
+        one and has some left. The checkpoint is an older copy then, or Spark does not know the last
+        lease. The sink may have committed the number, and would skip other messages.
         """
         self._check(start)
         if self._drain is not None and self._drain.is_over:
@@ -84,15 +87,10 @@ class Consumer:
         self.leave()
         offset = start.following(self._reader)
         given, again = self._pull(offset, max_messages)
-        if given.lease is None and again is not None:
-            # A lease that Spark does not know, as the process died. Other consumers get its
-            # messages.
-            offset = start.following(self._reader, again + 1)
-            given, again = self._pull(offset, max_messages)
         if self._drain is not None:
             leased = None if given.lease is None else given.lease.positions
-            self._drain.note(leased, given.state, again=again is not None)
-        if given.lease is None:
+            self._drain.note(leased, given.state, again=again)
+        if given.lease is None and not again:
             return start
         self._hold(offset, given.lease)
         return offset
@@ -138,8 +136,8 @@ class Consumer:
             self._batch_lease.leave()
         self._batch_lease = self._current = None
 
-    def _pull(self, offset: Offset, max_messages: int | None) -> tuple[CommitResult, int | None]:
-        """Pull for a micro-batch; return the number of the reader's last one if it is not older."""
+    def _pull(self, offset: Offset, max_messages: int | None) -> tuple[CommitResult, bool]:
+        """Pull for a micro-batch; return also whether it, or a later one, has had messages."""
         finishing = self._drain is not None and self._drain.is_finishing
         given = pull.pull_micro_batch(
             self._tables,
@@ -152,7 +150,7 @@ class Consumer:
             uid=offset.subscription,
         )
         last = started_last(given.state, offset.reader)
-        return given, None if last is None or last.batch_id < offset.batch else last.batch_id
+        return given, last is not None and last.batch_id >= offset.batch
 
     def _hold(self, offset: Offset, lease: Lease | None) -> None:
         self._current = offset, lease

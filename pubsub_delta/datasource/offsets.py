@@ -30,10 +30,9 @@ class Offset:
     reader: str = ""
     batch: int = -1
 
-    def following(self, reader: str, batch: int | None = None) -> Offset:
+    def following(self, reader: str) -> Offset:
         """Return the next micro-batch, of ``reader`` if this offset has no reader yet."""
-        number = self.batch + 1 if batch is None else batch
-        return Offset(self.subscription, self.reader or reader, number)
+        return Offset(self.subscription, self.reader or reader, self.batch + 1)
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON text of the checkpoint."""

@@ -134,7 +134,7 @@ class TopicStreamWriter(_Writing, DataSourceStreamArrowWriter):
                 "and Spark did not give one id to all; use publish_stream, which needs none"
             )
         transaction = None if query_id is None else (query_id, batchId)
-        _commit(self._options, messages, transaction, writing.commit)
+        _commit(self._options, messages, transaction, writing.commit_micro_batch)
 
 
 def _commit(
@@ -145,7 +145,7 @@ def _commit(
 ) -> None:
     written = [each for each in messages if isinstance(each, Written)]
     files = [each.file for each in written if each.file is not None]
-    if not files:
+    if not written:
         return
     reservations = {each.reservation for each in written}
     if len(reservations) > 1:

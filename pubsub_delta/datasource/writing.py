@@ -18,7 +18,13 @@ from pubsub_delta.datasource.validation import checked
 from pubsub_delta.delivery.schemas import validated, validator_of
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.names import ResourceName
-from pubsub_delta.operations.publish import check_received, earlier, has_landed, publish_id_of
+from pubsub_delta.operations.publish import (
+    check_is_last,
+    check_received,
+    earlier,
+    has_landed,
+    publish_id_of,
+)
 from pubsub_delta.policy.schemas.validation import SchemaValidator
 from pubsub_delta.tables.lanes.direct import DirectLane
 from pubsub_delta.tables.lanes.direct.files import WrittenFile, missing_file
@@ -151,14 +157,30 @@ def commit_batch(
     files: Sequence[WrittenFile],
     transaction: tuple[str, int] | None,
 ) -> None:
-    """Add the files of a batch, unless it has landed before under its transaction.
+    """Add the files of a batch, if any, unless it has landed before under its transaction.
 
     FailedPrecondition if another batch has landed with this version or a higher one: Delta would
-    skip this batch silently, and lose its messages. Spark numbers micro-batches.
+    skip this batch silently, and lose its messages.
     """
-    if not commit(tables, reserved, files, transaction) and transaction is not None:
+    if files and not commit(tables, reserved, files, transaction) and transaction is not None:
         messages = tables.messages(reserved.topic_uid)
         earlier(messages, publish_id_of(transaction), transaction)
+
+
+def commit_micro_batch(
+    tables: Tables,
+    reserved: Reservation,
+    files: Sequence[WrittenFile],
+    transaction: tuple[str, int] | None,
+) -> None:
+    """Add the files of a micro-batch, unless it has landed before.
+
+    FailedPrecondition if a later micro-batch of its query has landed.
+    """
+    landed = bool(files) and commit(tables, reserved, files, transaction)
+    if not landed and transaction is not None:
+        messages = tables.messages(reserved.topic_uid)
+        check_is_last(messages, reserved.topic_name, *transaction)
 
 
 class _Stamped:

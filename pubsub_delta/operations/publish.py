@@ -151,14 +151,35 @@ def publish_micro_batch(
     """Append a micro-batch of a streaming query in one commit, unless it has landed before.
 
     The id of a query is unique, and it counts its micro-batches: so a commit that Delta skips has
-    landed before, even if the topic's history does not reach back to it.
+    landed before, even if the topic's history does not reach back to it. FailedPrecondition if a
+    later one of the query has landed.
     """
     idempotency_id, messages = (query_id, batch_id), tables.messages(topic.uid)
     publish_id = publish_id_of(idempotency_id)
+    landed = False
     if topic.schema_settings is None or not has_landed(messages, idempotency_id):
         validator = validator_of(tables, topic)
-        _publish_frame(messages, frame, now, publish_id, idempotency_id, order_by, validator)
+        landed = _publish_frame(
+            messages, frame, now, publish_id, idempotency_id, order_by, validator
+        )
+    if not landed:
+        check_is_last(messages, topic.name, query_id, batch_id)
     check_received(tables, topic.name, topic.uid)
+
+
+def check_is_last(messages: Messages, topic: str, query_id: str, batch_id: int) -> None:
+    """Raise FailedPrecondition if a later micro-batch of a query has landed than the one it runs.
+
+    Spark repeats the last micro-batch only. With an older copy of the checkpoint it plans earlier
+    ones anew, perhaps with other rows. Delta skips them by their numbers, and would lose the rows.
+    """
+    last = messages.last_version_of(query_id)
+    if last is not None and last > batch_id:
+        raise FailedPrecondition(
+            f"checkpoint: it is an older copy: micro-batch {last} of query {query_id} is published "
+            f"to {topic}, and now the query runs micro-batch {batch_id}, perhaps with other rows; "
+            "nothing of it was published: use the newest checkpoint of the query, or a new one"
+        )
 
 
 def check_received(tables: Tables, name: str, uid: str) -> None:

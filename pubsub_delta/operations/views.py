@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pubsub_delta.delivery.schemas import typed_reader_of
 from pubsub_delta.delivery.sources import source_of
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
+from pubsub_delta.errors import DataLoss, FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.names import DELETED_TOPIC
 from pubsub_delta.policy.schemas.validation import TypedReader
 from pubsub_delta.policy.view_names import (
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pubsub_delta.tables.lanes.spark.views import Views, ViewSubject
 
 _TRIES = 3
-_REGISTRY = ("topics", "subscriptions", "snapshots")
+_REGISTRY = ("topics", "subscriptions", "snapshots", "schemas")
 _TAKEN = (
     "a table or view of this name is there that create_views of this store has not made; "
     "create_views(prefix=…) takes other names"
@@ -74,13 +74,15 @@ class _View:
     """A view to create.
 
     ``plain``: its name, if no other view has it. ``subject``: its content. ``query``: its SQL; None
-    if SQL cannot express it. ``typing``: the fields that Python reads from its rows.
+    if there is none, for the reason ``problem``. ``typing``: the fields that Python reads from its
+    rows.
     """
 
     plain: str
     subject: ViewSubject
     query: str | None
     typing: TypedReader | None = None
+    problem: str = _PIECES
 
 
 def create_views(
@@ -175,7 +177,7 @@ def _typed(
             continue
         try:
             found.append(_typed_view(tables, topic, temporary=temporary))
-        except (FailedPrecondition, _Refused) as why:
+        except (FailedPrecondition, DataLoss, _Refused) as why:
             untyped[topic.name] = str(why)
     return found, untyped
 
@@ -213,7 +215,12 @@ def _backlogs(tables: Tables, project: str, now: datetime) -> Iterator[_View]:
         registry = tables.layout.subscriptions
         subject = ViewSubject(subscription.name, registry, subscription.uid, "subscription")
         source = source_of(tables, subscription, topic_uid)
-        state = source.catch_up(tables.ack_states.read(source.uid), now)
+        try:
+            state = source.catch_up(tables.ack_states.read(source.uid), now)
+        except DataLoss as why:
+            if subscription.uid in {each.uid for each, _ in tables.registry.sources()}:
+                yield _View(plain, subject, None, problem=str(why))
+            continue  # else it was deleted meanwhile
         counted = subscription.dead_letter_policy is not None
         table = source.messages.table
         yield _View(
@@ -226,7 +233,7 @@ def _make(views: Views, name: str, wanted: _View) -> str:
     for _ in range(_TRIES):
         identity = _identity(views, name)
         if wanted.query is None:
-            raise _Refused(_PIECES)
+            raise _Refused(wanted.problem)
         if identity is not None and identity["digest"] == views.digest(wanted.query, wanted.typing):
             return "unchanged"
         replace = identity is not None
@@ -234,6 +241,8 @@ def _make(views: Views, name: str, wanted: _View) -> str:
             views.show(name, wanted.subject, wanted.query, wanted.typing, replace=replace)
         except Conflict:  # another program has created it meanwhile: a view of this store?
             continue
+        except TableMissing as why:
+            raise _Refused(str(why)) from why
         return "replaced" if replace else "created"
     raise _Refused(_TAKEN)
 

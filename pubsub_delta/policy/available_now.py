@@ -13,10 +13,10 @@ class AvailableNow:
     others or back off are left for the next query.
 
     Args:
-        end: the end of the positions at the start; None takes that of the first micro-batch.
+        end: the end of the positions at the start.
     """
 
-    def __init__(self, end: int | None = None) -> None:
+    def __init__(self, end: int) -> None:
         self.is_finishing = False
         self.is_over = False
         self.end = end
@@ -27,8 +27,6 @@ class AvailableNow:
 
         ``again``: whether the micro-batch is repeated, and had messages before.
         """
-        if self.end is None:
-            self.end = state.absorbed_below
         if leased is None:
             self.is_over = not again
             return

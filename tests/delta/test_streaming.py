@@ -165,6 +165,21 @@ def test_what_another_consumer_took_over_is_not_seen_again(bench: Bench, tmp_pat
     assert [batch for _, batch in seen.batches] == [["a"], ["d"]]
 
 
+def test_a_run_offers_what_was_published_before_it_after_a_micro_batch_without_messages(
+    bench: Bench, tmp_path: Path
+) -> None:
+    # "the run ends when each message that was available when it began has been offered once"
+    topic, sub = bench.pair()
+    bench.store.publish(topic, ["a"])
+    with pytest.raises(StreamingQueryException):
+        drain(bench, sub, Seen(fail_in=1), tmp_path)
+    bench.store.pull(sub).ack()
+    bench.store.publish(topic, ["b", "c", "d"])
+    seen = Seen()
+    drain(bench, sub, seen, tmp_path, most=1)
+    assert seen.batches == [(1, ["b"]), (2, ["c"]), (3, ["d"])]
+
+
 @pytest.mark.trial
 def test_process_may_answer_for_single_messages(bench: Bench, tmp_path: Path) -> None:
     topic, subscription = bench.pair(retry_policy=None)

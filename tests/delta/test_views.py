@@ -110,6 +110,32 @@ def test_views_follow_what_is_created_deleted_and_created_anew(
 
 
 @pytest.mark.parametrize("where", ["catalog", "session"])
+def test_a_view_without_rows_tells_that_its_resource_is_gone(
+    store: PubSub, schema: str, ask: Ask, where: str
+) -> None:
+    # "a view of what is no more fails with a message that says so"
+    place, dot = (schema, f"{schema}.") if where == "catalog" else (None, "")
+    store.create_topic("receipts")
+    store.pull("billing").ack()
+    store.create_views(place)
+    of_no_rows = [
+        f"SELECT count(*) FROM {dot}orders_billing_backlog",
+        f"SELECT text FROM {dot}orders WHERE publish_date = DATE'1999-12-31'",
+        f"SELECT text FROM {dot}receipts",
+    ]
+    assert [ask(query) for query in of_no_rows] == [[(0,)], [], []]
+    store.delete_subscription("billing")
+    for topic in ("orders", "receipts"):
+        store.delete_topic(topic)
+        store.create_topic(topic)
+    store.create_subscription("billing", "orders")
+    store.publish("orders", ["new"])
+    for query in of_no_rows:
+        with pytest.raises(Exception, match="was deleted, or created anew, since this view"):
+            ask(query)
+
+
+@pytest.mark.parametrize("where", ["catalog", "session"])
 def test_what_others_made_is_never_overwritten_or_dropped(
     store: PubSub, schema: str, ask: Ask, own_bench: Bench, where: str
 ) -> None:
@@ -168,6 +194,28 @@ def test_a_view_whose_files_are_gone_can_still_be_told_and_dropped(
     assert len(store.create_views(schema).dropped) == 3
 
 
+@pytest.mark.parametrize("where", ["catalog", "session"])
+def test_a_table_that_is_gone_keeps_no_other_view_from_being_made(
+    store: PubSub, schema: str, ask: Ask, own_bench: Bench, where: str
+) -> None:
+    # "A view that cannot be created is reported, and the other views are created"
+    place, dot = (schema, f"{schema}.") if where == "catalog" else (None, "")
+    store.create_topic("receipts")
+    store.create_views(place)
+    for table in (own_bench.ack_state_table("billing"), own_bench.messages_table("receipts")):
+        shutil.rmtree(table.split("`")[1])
+    store.pull("ship-ping", 1).ack()
+    report = own_bench.another().create_views(place)
+    assert report.refused.keys() == {"orders_billing_backlog"}
+    assert "this table is gone" in report.refused["orders_billing_backlog"]
+    assert not report.dropped
+    assert len(ask(f"SELECT text FROM {dot}orders_ship_ping_backlog")) == 2
+    assert len(ask(f"SELECT text FROM {dot}orders_billing_backlog")) == 3  # as it was
+    report = own_bench.another().create_views(place, prefix="new_")
+    assert report.refused.keys() == {"new_orders_billing_backlog", "new_receipts"}
+    assert report.views == ("new_orders", "new_orders_ship_ping_backlog")
+
+
 def test_projects_have_views_of_their_own(store: PubSub, schema: str, own_bench: Bench) -> None:
     staging = PubSub(own_bench.spark, str(own_bench.root), project="staging", clock=own_bench.clock)
     staging.create_topic("orders")
@@ -210,6 +258,20 @@ def test_a_store_in_the_catalog_has_its_views_beside_its_tables(
     store.delete_topic("orders")
     for temporary in (None, True):
         assert len(store.create_views(temporary=temporary, prefix="t_").dropped) == 2
+
+
+def test_a_topic_has_a_view_though_it_is_called_as_a_table_of_the_store(
+    spark: SparkSession, schema: str, ask: Ask
+) -> None:
+    # "views beside its tables"; a name that is taken ends with eight digits of a digest
+    store = PubSub(spark, schema, clock=ManualClock())
+    tables = ("schemas", "snapshots", "subscriptions", "topics")
+    for name in tables:
+        store.create_topic(name)
+    report = store.create_views()
+    assert not report.refused
+    assert [name.rpartition("_")[0] for name in report.views] == list(tables)
+    assert ask(f"SELECT count(*) FROM {schema}.{report.views[0]}") == [(0,)]
 
 
 def test_what_cannot_be_a_place_for_views_is_refused(store: PubSub) -> None:

@@ -11,6 +11,7 @@ from tests.mutations.bugs_of_an_outsider_by_spark import BUGS_OF_AN_OUTSIDER_BY_
 from tests.mutations.bugs_of_another_outsider import BUGS_OF_ANOTHER_OUTSIDER
 from tests.mutations.bugs_of_answers import BUGS_OF_ANSWERS
 from tests.mutations.bugs_of_bounds import BUGS_OF_BOUNDS
+from tests.mutations.bugs_of_checkpoints import BUGS_OF_CHECKPOINTS
 from tests.mutations.bugs_of_clients import BUGS_OF_CLIENTS
 from tests.mutations.bugs_of_commands import BUGS_OF_COMMANDS
 from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
@@ -92,6 +93,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_CLIENTS,
     *BUGS_OF_PROMISES,
     *BUGS_OF_TRIALS_OF_PROMISES,
+    *BUGS_OF_CHECKPOINTS,
     *BUGS_OF_NEWCOMERS,
     *BUGS_OF_AN_OUTSIDER,
     *BUGS_OF_AN_OUTSIDER_AT_SURFACES,

@@ -16,8 +16,8 @@ BUGS_OF_FAULTS = (
         "micro-batch-for-nobody",
         "A micro-batch is reported as published that nobody can get any more.",
         "operations/publish.py",
-        "order_by, validator)\n    check_received(tables, topic.name, topic.uid)",
-        "order_by, validator)",
+        "query_id, batch_id)\n    check_received(tables, topic.name, topic.uid)",
+        "query_id, batch_id)",
     ),
     Bug(
         "another-snapshot-finished",
@@ -65,8 +65,8 @@ BUGS_OF_FAULTS = (
         "batch-of-a-lower-version-is-lost",
         "A batch that Delta skips, as its version is lower than the last, is told as published.",
         "datasource/writing.py",
-        "if not commit(tables, reserved, files, transaction) and transaction is not None:",
-        "if not commit(tables, reserved, files, transaction) and transaction is None:",
+        "not commit(tables, reserved, files, transaction) and transaction is not None:",
+        "not commit(tables, reserved, files, transaction) and transaction is None:",
         needs_spark=(
             "tests/lanes/test_data_source_files.py::test_a_batch_below_the_last_version_is_refused",
         ),

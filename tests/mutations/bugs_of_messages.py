@@ -157,12 +157,10 @@ BUGS_OF_MESSAGES = (
         "a-micro-batch-that-landed-fails",
         "A micro-batch that has landed cannot be published again once the log has forgotten it.",
         "operations/publish.py",
-        "        _publish_frame(messages, frame, now, publish_id, idempotency_id, order_by, "
-        "validator)",
-        "        if not _publish_frame(\n"
-        "            messages, frame, now, publish_id, idempotency_id, order_by, validator\n"
-        "        ):\n"
-        "            assert messages.history.published_as(publish_id)",
+        "    if not landed:\n        check_is_last(",
+        "    if not landed:\n"
+        "        assert messages.history.published_as(publish_id)\n"
+        "        check_is_last(",
         needs_spark=(
             "tests/delta/test_streaming.py::test_every_micro_batch_is_published_exactly_once",
         ),

@@ -75,15 +75,8 @@ BUGS_OF_THE_SOURCE = (
         "reader-of-each-process",
         "A stream that is started again does not know its micro-batches any more.",
         _OFFSETS,
-        "return Offset(self.subscription, self.reader or reader, number)",
-        "return Offset(self.subscription, reader, number)",
-    ),
-    Bug(
-        "lease-that-nobody-heard-of",
-        "A stream waits for ever for a micro-batch that others have, and that Spark never saw.",
-        _CONSUMER,
-        "if given.lease is None and again is not None:",
-        "if False:",
+        "return Offset(self.subscription, self.reader or reader, self.batch + 1)",
+        "return Offset(self.subscription, reader, self.batch + 1)",
     ),
     Bug(
         "checkpoint-of-another-subscription",

@@ -215,6 +215,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "datasource/validation.py": ("data_source_checking",),
     "datasource/columns.py": ("data_source_options",),
     "datasource/consumer.py": (
+        "older_checkpoints",
         "data_source_consumer",
         "data_source_parts",
         "data_source_subscribing",
@@ -263,6 +264,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "tables_in_memory",
         "retention_job",
         "races_with_retention",
+        "publish_calls",
         "fuzz_sql",
         "lanes/test_races_found",
     ),
@@ -295,6 +297,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/spark/ticks.py": ("ticks",),
     "methods/streams.py": ("publisher", "successors"),
     "tables/store.py": ("races", "publish_calls"),
+    "streaming.py": ("wrong_arguments",),
     "micro_batch_lease.py": (
         "micro_batch_lease",
         "data_source_consumer",
@@ -305,6 +308,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
     "policy/schemas/avro_defaults.py": ("schema_typing",),
     "tables/messages/commits.py": (
+        "publish_calls",
         "looks",
         "restored",
         "tables_in_memory",
@@ -313,6 +317,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "as_of",
     ),
     "tables/lanes/spark/types.py": ("fuzz_sql",),
+    "tables/lanes/spark/views.py": ("fuzz_sql",),
     "tables/lanes/direct/conditions.py": (
         "lanes/test_direct",
         "lanes/test_scans",

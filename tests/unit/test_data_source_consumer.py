@@ -9,19 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
 from pubsub_delta import DeadLetterPolicy, FailedPrecondition, Message, NotFound
 from pubsub_delta.datasource import partitions
-from pubsub_delta.datasource.consumer import Consumer
-from pubsub_delta.datasource.offsets import Offset
-from pubsub_delta.datasource.partitions import SpansPartition
 from pubsub_delta.policy.ack_ids import AckId
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
-
-ALIVE: list[Consumer] = []
+from tests.unit.querying import Query, a_store, end, texts
 
 
 @pytest.fixture(autouse=True)
@@ -29,76 +24,6 @@ def _end() -> Iterator[None]:
     """End the processes of queries, which give nothing back."""
     yield
     end()
-
-
-def end() -> None:
-    while ALIVE:
-        ALIVE.pop().leave()
-
-
-class Query:
-    """A query without Spark: what it would do with a consumer, and what its checkpoint holds."""
-
-    def __init__(self, store: InMemory, most: int | None = None, name: str = NAME) -> None:
-        self.store = store
-        self.most = most
-        self.name = name
-        self.committed: Offset | None = None
-        self.planned: Offset | None = None
-        self.seen: list[list[str]] = []
-        self.start()
-
-    def start(self) -> None:
-        """Start it, perhaps again: the process is a new one."""
-        name = self.store.store._subscription(self.name)
-        end()
-        self.consumer = Consumer(self.store.driver.open()._tables, name, self.store.driver.clock)
-
-        ALIVE.append(self.consumer)
-
-    def plan(self) -> bool:
-        """Ask for the next offset, and write it into the checkpoint; false if there is none."""
-        start = self.committed or self.consumer.start()
-        following = self.consumer.following(start, self.most)
-        if following == start:
-            return False
-        self.planned = following
-        return True
-
-    def run(self) -> list[str]:
-        """Run the planned micro-batch; return its messages."""
-        assert self.planned is not None
-        start = self.committed or self.consumer.start()
-        seen = texts(self.store, self.consumer.parts(start, self.planned))
-        self.seen.append(seen)
-        return seen
-
-    def commit(self) -> None:
-        """Write into the checkpoint that the planned micro-batch has ended."""
-        self.committed, self.planned = self.planned, None
-
-    def step(self) -> bool:
-        """Run a micro-batch, if there is one."""
-        if not self.plan():
-            return False
-        self.run()
-        self.commit()
-        return True
-
-
-def texts(store: InMemory, found: list[SpansPartition]) -> list[str]:
-    data = {}
-    for topic in (TOPIC, LETTERS):
-        uid = store.store.get_topic(topic).uid
-        data.update({int(e.message_id): e.draft.data for e in store.driver.stored(uid)})
-    positions = [p for part in found for each in part.spans for p in each.span().positions]
-    return [data[position] for position in sorted(positions)]
-
-
-def a_store(**fields: Any) -> InMemory:
-    store = InMemory(**fields)
-    store.publish("a", "b", "c")
-    return store
 
 
 def test_asking_for_the_next_offset_acknowledges_what_was_processed() -> None:
@@ -195,6 +120,8 @@ def test_a_lease_that_spark_never_heard_of_and_others_took_holds_nothing_up() ->
     for each in store.pull():
         store.store.acknowledge(NAME, [each.ack_id])
     query.start()
+    assert query.step()
+    assert query.seen[-1] == []
     assert not query.plan()
     store.publish("d")
     assert query.step()

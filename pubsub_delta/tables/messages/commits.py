@@ -215,6 +215,12 @@ class History:
                 return found
         return None
 
+    def last_version_of(self, application: str) -> int | None:
+        """Return the highest version of an application that a commit carries, None without one."""
+        named = [each.publish_id.rpartition(":") for each in self._last(None) if each.publish_id]
+        versions = [int(number) for name, _, number in named if name == application]
+        return max(versions, default=None)
+
     def publishes_within(self, earliest: datetime, latest: datetime) -> list[Commit] | None:
         """Return the publishes with a publish time between two times.
 

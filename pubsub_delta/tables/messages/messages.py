@@ -94,6 +94,14 @@ class Messages(StoredMessages):
         application, version = transaction
         return self._lane.transaction_version(self._table, application) == version
 
+    def last_version_of(self, application: str) -> int | None:
+        """Return the last version of an application that landed, as far as it is known.
+
+        Where the lane cannot read transactions, the history tells.
+        """
+        known = self._lane.transaction_version(self._table, application)
+        return self.history.last_version_of(application) if known is None else known
+
     def append_frame(
         self,
         rows: DataFrame,

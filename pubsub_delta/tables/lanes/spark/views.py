@@ -42,6 +42,14 @@ _MESSAGE = {
     "ordering_key": "coalesce(ordering_key, '')",
 }
 
+_LIKE_A_MESSAGE = (
+    "position, timestamp_micros(position) AS publish_time, "
+    "date_add(DATE'1970-01-01', CAST(position AS INT)) AS publish_date, "
+    "CAST(CAST(position AS STRING) AS BINARY) AS data, CAST(position AS STRING) AS ordering_key, "
+    "map(CAST(position AS STRING), CAST(position AS STRING)) AS attributes"
+)
+"""The columns of a message, of a number. A constant would let Spark leave out what is read."""
+
 
 @dataclass(frozen=True)
 class ViewSubject:
@@ -189,13 +197,13 @@ def _columns_of(spark: SparkSession, query: str) -> list[str]:
 def topic_query(messages: str, subject: ViewSubject) -> str:
     """Return the query of a topic's messages; it fails if that was deleted or created again."""
     columns = ", ".join(f"{value} AS {name}" for name, value in _MESSAGE.items())
-    return f"SELECT {columns}, publish_date FROM {messages} WHERE {_is_there(subject)}"
+    return _telling(subject, f"SELECT {columns}, publish_date", messages)
 
 
 def messages_query(messages: str, subject: ViewSubject) -> str:
     """Return the query of a topic's messages, by the columns that their fields are read from."""
     columns = ", ".join(f"{_MESSAGE[name]} AS {name}" for name in ("message_id", *MESSAGE_COLUMNS))
-    return f"SELECT {columns} FROM {messages} WHERE {_is_there(subject)}"
+    return _telling(subject, f"SELECT {columns}", messages)
 
 
 def backlog_query(
@@ -218,22 +226,29 @@ def backlog_query(
     state = f"CASE {' '.join(states)} END" if states else "CAST(NULL AS STRING)"
     attempt = f"CASE {' '.join(attempts)} END" if attempts and counted else "CAST(NULL AS INT)"
     columns = ", ".join(f"{value} AS {name}" for name, value in _MESSAGE.items())
-    return (
+    select = (
         f"SELECT {columns}, {state} AS state, {attempt} AS delivery_attempt, "
-        f"{sql_instant(now)} AS as_of FROM {messages} "
-        f"WHERE ({' OR '.join(all_runs) or 'false'}) AND {_is_there(subject)}"
+        f"{sql_instant(now)} AS as_of"
     )
+    return _telling(subject, select, messages, f"({' OR '.join(all_runs) or 'false'})")
 
 
-def _is_there(subject: ViewSubject) -> str:
-    """Write a condition that fails the query if a resource was deleted or created again."""
+def _telling(subject: ViewSubject, select: str, messages: str, wanted: str = "true") -> str:
+    """Return a query of messages that fails if a resource was deleted or created again.
+
+    Each row tells it. The second part tells it without rows, too: Spark reads no row where a
+    condition of the reader leaves out all of them. It has a row to look at, and returns none.
+    """
     is_live = "delete_time IS NULL" if subject.kind == "topic" else "NOT detached"
     problem = literal(
         f"{subject.kind} {subject.resource} was deleted, or created anew, since this view was "
         "made; create_views of the store makes the views anew"
     )
-    there = (
-        f"SELECT any_value(true) FROM {subject.registry} WHERE uid = {literal(subject.uid)} "
-        f"AND {is_live}"
+    failing = f"CAST(raise_error({problem}) AS BOOLEAN)"
+    there = f"FROM {subject.registry} WHERE uid = {literal(subject.uid)} AND {is_live}"
+    return (
+        f"{select} FROM {messages} "
+        f"WHERE {wanted} AND coalesce((SELECT any_value(true) {there}), {failing}) "
+        f"UNION ALL {select} FROM (SELECT {_LIKE_A_MESSAGE} FROM "
+        f"(SELECT count(*) AS position {there})) WHERE if(position > 0, false, {failing})"
     )
-    return f"coalesce(({there}), CAST(raise_error({problem}) AS BOOLEAN))"
