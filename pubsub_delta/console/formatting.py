@@ -27,11 +27,11 @@ def count(number: float) -> str:
 def size(number: float) -> str:
     """Write a number of bytes in the unit that suits it.
 
-    >>> size(999), size(1500), size(10_000_000)
-    ('999 B', '1.5 kB', '10.0 MB')
+    >>> size(999), size(1500), size(999_950), size(10_000_000)
+    ('999 B', '1.5 kB', '1.0 MB', '10.0 MB')
     """
     for unit in ("B", "kB", "MB", "GB", "TB"):
-        if number < 1000 or unit == "TB":
+        if round(number, 1) < 1000 or unit == "TB":
             break
         number /= 1000
     return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
