@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pubsub_delta.delivery.surveys import AckStateSurvey
 from pubsub_delta.methods.store import Store
 from pubsub_delta.operations import find, history, read, survey, views
+from pubsub_delta.policy.fields import check_switch
 from pubsub_delta.policy.message_queries import MessageQuery
 from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics
 
@@ -30,6 +31,7 @@ def read_topic(
     fit, its fields are null, and ``schema_error`` says why. FailedPrecondition without a schema;
     NotFound without the topic; InvalidArgument for another ``as_of`` than a time or a version.
     """
+    check_switch(typed, "typed")
     return read.read_topic(self._tables, self._topic(topic), as_of, typed=typed)
 
 
@@ -131,6 +133,8 @@ def create_views(
         temporary: True for views of this session, also for a store in a catalog.
         prefix: the beginning of all names.
     """
+    if temporary is not None:
+        check_switch(temporary, "temporary")
     return views.create_views(
         self._tables, self._project, self._clock.now(), schema, prefix, temporary=temporary
     )

@@ -9,6 +9,7 @@ from pubsub_delta.durations import Duration
 from pubsub_delta.methods.store import Store
 from pubsub_delta.metrics import MetricRow, Metrics
 from pubsub_delta.operations import metrics as measuring
+from pubsub_delta.policy.fields import check_switch
 
 if TYPE_CHECKING:  # pyspark and prometheus_client take long to import
     from pyspark.sql import DataFrame
@@ -24,6 +25,7 @@ def metrics(self: Store, name: str, *, exact: bool = False) -> Metrics:
     are measured at the first access. ``exact``: no estimates; each size then takes a scan of its
     messages. NotFound without such a resource.
     """
+    check_switch(exact, "exact")
     return measuring.metrics(self._tables, name, self._project, self._clock.now(), exact=exact)
 
 
@@ -43,6 +45,7 @@ def metrics_table(
         exact: no estimates. Without it ``backlog_bytes`` is estimated from the mean size of the
             topic's messages, which reads only topics, and not each backlog.
     """
+    check_switch(exact, "exact")
     now = self._clock.now()
     return measuring.metrics_table(self._tables, names, self._project, now, exact=exact)
 
@@ -61,6 +64,7 @@ def metrics_exporter(
     """
     from pubsub_delta.exporter import MetricsExporter
 
+    check_switch(exact, "exact")
     wanted = names if names is None else measuring.listed(names)
 
     def measure() -> list[MetricRow]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -17,6 +17,7 @@ from pubsub_delta.errors import AlreadyExists, class_name, counted
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import redelivery, retention
 from pubsub_delta.policy.ack_state import AckState, State
+from pubsub_delta.policy.fields import check_switch
 from pubsub_delta.resources import Subscription
 from pubsub_delta.tables.store import Tables
 
@@ -43,6 +44,12 @@ class Duties:
     vacuum: bool
     log_retention: timedelta | None
     dry_run: bool
+
+    def __post_init__(self) -> None:
+        """Raise InvalidArgument for a duty that is neither True nor False."""
+        for each in fields(self):
+            if each.name != "log_retention":
+                check_switch(getattr(self, each.name), each.name)
 
 
 @dataclass(frozen=True)

@@ -56,4 +56,18 @@ BUGS_OF_GIVEN_DATA = (
         "(*_TYPES, *_IGNORED, order_by)",
         "(*_TYPES, order_by)",
     ),
+    Bug(
+        "false-is-true",
+        'A duty that a job gives as the text "false" is done.',
+        "operations/maintain.py",
+        'if each.name != "log_retention":',
+        'if each.name == "exact":',
+    ),
+    Bug(
+        "exact-is-any-text",
+        'Metrics are measured exactly where a job gives the text "false".',
+        "methods/metrics.py",
+        '    check_switch(exact, "exact")\n    now = ',
+        "    now = ",
+    ),
 )

@@ -158,6 +158,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "many_dead_letters",
         "lanes/test_tables_that_are_gone",
         "maintenance_problems",
+        "wrong_arguments",
     ),
     "delivery/discard.py": (
         "retention_job",

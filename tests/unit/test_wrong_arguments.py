@@ -111,3 +111,30 @@ def test_the_last_time_of_a_search_is_the_earlier_microsecond_and_the_first_the_
     assert query.earliest is not None
     assert query.latest is not None
     assert (query.earliest.microsecond, query.latest.microsecond) == (2, 1)
+
+
+def switches() -> Iterator[tuple[str, str]]:
+    """Return the arguments of all methods that are true or false."""
+    for name, method in inspect.getmembers(pubsub_delta.PubSub, inspect.isfunction):
+        for each in inspect.signature(method).parameters.values():
+            if not name.startswith("_") and each.annotation in ("bool", "bool | None"):
+                yield name, each.name
+
+
+@pytest.mark.parametrize(("method", "switch"), list(switches()))
+@pytest.mark.parametrize("value", ["false", "no", 0, 1], ids=repr)
+def test_what_is_neither_true_nor_false_is_no_switch(method: str, switch: str, value: Any) -> None:
+    """A widget and a parameter of a job are texts, and the text "false" is true in Python."""
+    world = InMemory()
+    world.publish("a")
+    world.ack("a")
+    world.be_at(1)
+    of_method = inspect.signature(getattr(world.store, method)).parameters.values()
+    needed = {
+        each.name: good(method, each.name)
+        for each in of_method
+        if each.default is each.empty and each.kind is not each.VAR_KEYWORD
+    }
+    with pytest.raises(InvalidArgument, match=f"{switch}: .* neither True nor False"):
+        getattr(world.store, method)(**needed, **{switch: value})
+    assert world.stored() == ["a"]
