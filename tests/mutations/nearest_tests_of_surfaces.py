@@ -123,7 +123,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_command",
     ),
     "server/leaser.py": ("server_leaser", "server_leases", "server_seeks"),
-    "server/response_queue.py": ("server_response_queue", "server_memory", "server_replies"),
+    "server/response_queue.py": ("server_response_queue", "server_memory"),
     "server/status.py": ("server_replies",),
     "server/subscriber_service.py": (
         "server_pull",
