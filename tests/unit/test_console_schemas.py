@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("fastavro")
 
 from pubsub_delta import Encoding, InvalidArgument, NotFound, SchemaSettings
+from pubsub_delta.console import message_page
 from tests.unit.browsing import Browser, words
 from tests.unit.schema_cases import (
     AVRO,
@@ -88,6 +91,24 @@ def test_a_message_in_json_is_shown_as_json_alone(browser: Browser) -> None:
     told = words(browser.get(f"/topics/flights/messages/{number}").text)
     assert "By schema" not in told
     assert "JSON 1 field name Utah" in told
+
+
+@pytest.mark.parametrize(
+    ("attributes", "size"),
+    [
+        ({}, 1),
+        ({"googclient_schemaencoding": "BINARY"}, 1),
+        ({"googclient_schemaencoding": "JSON", "googclient_schemaname": STATES}, 1),
+        ({"googclient_schemaencoding": "BINARY", "googclient_schemaname": STATES}, 2),
+    ],
+)
+def test_what_is_no_whole_message_in_binary_is_not_read_by_a_schema(
+    browser: Browser, attributes: dict[str, str], size: int
+) -> None:
+    """Another program may have written one attribute alone; of large data a page has the start."""
+    found: Any = SimpleNamespace(attributes=attributes, data=b"a", data_size=size)
+    console: Any = SimpleNamespace(store=browser.store, short=str)
+    assert message_page._by_schema(console, found) == []
 
 
 def test_schemas_are_listed_with_the_topics_that_ask_for_them(browser: Browser) -> None:

@@ -13,9 +13,11 @@ import pytest
 
 pytest.importorskip("grpc")
 from pubsub_delta.errors import NotFound
+from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server import response_queue
 from pubsub_delta.server.assigner import Consumer, Delivery
 from pubsub_delta.server.response_queue import ResponseQueue
+from tests.unit.builders import START
 from tests.unit.serving import LONG
 from tests.unit.serving_calls import NAME, Calls, leases, opening, request, running, soon
 
@@ -276,5 +278,39 @@ def test_a_stream_that_is_kept_alive_gets_an_empty_response_at_once_and_one_alon
         assert sent == {"acknowledge_confirmation": {"ack_ids": ["a"]}}, "which keeps it alive, too"
         queue.end()
         assert [each async for each in responses] == []
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ([40, 40, 40, 40, 40], [2, 2, 1]),
+        ([50, 50, 1], [2, 1]),
+        ([500, 1, 1], [1, 2]),
+        ([1, 500, 1], [1, 1, 1]),
+        ([1, 1, 1], [3]),
+    ],
+)
+def test_no_response_has_more_bytes_of_messages_than_clients_take(
+    monkeypatch: pytest.MonkeyPatch, sizes: list[int], expected: list[int]
+) -> None:
+    """gRPC's clients refuse a response that is too large; one large message still comes alone."""
+    monkeypatch.setattr(response_queue, "MOST_BYTES", 100)
+
+    async def test() -> None:
+        consumer = Consumer()
+        queue = ResponseQueue(consumer)
+        deliveries = []
+        for position, size in enumerate(sizes):
+            received = ReceivedMessage(f"{position}", f"{position}", START, b"", {}, "", None)
+            deliveries.append(Delivery(1, position, size, received=received))
+            deliveries[-1].consumer = consumer
+            consumer.messages += 1
+            consumer.bytes += size
+        queue.put(deliveries)
+        queue.end()
+        found = [each["received_messages"] async for each in queue.responses()]
+        assert list(map(len, found)) == expected
 
     asyncio.run(test())
