@@ -161,7 +161,7 @@ def test_others_reach_a_server_only_by_tls_and_with_a_token(fields: dict[str, An
         {"key": FILE},
         {"certificate": FILE},
     ],
-    ids=repr,
+    ids=["empty token", "token of two lines", "token and access", "key", "certificate"],
 )
 def test_what_does_not_go_together_is_refused_at_every_address(fields: dict[str, Any]) -> None:
     for host in (*HERE, *ANYWHERE):
