@@ -123,7 +123,7 @@ class TopicLog:
     @cached_property
     def _new(self) -> NewCommits:
         if self._after_version < 0:  # what was announced before a noted seek was read must be seen
-            self._messages.history.version()  # uses up what was prefetched earlier
+            self._messages.history.use_up_prefetched()
         return self._messages.history.commits_after(self._after_version)
 
     @property

@@ -1,4 +1,4 @@
-"""What tests of views share: a store for one test alone, and a schema of the catalog."""
+"""What tests share: stores for one test alone, and a schema of the catalog."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from pubsub_delta.session import is_remote
 from pubsub_delta.tables.lanes.choice import LaneName
 from tests.conftest import Bench
+from tests.delta.live import Live
 
 _numbers = count()
 
@@ -31,3 +33,11 @@ def schema(spark: SparkSession) -> Iterator[str]:
     spark.sql(f"CREATE SCHEMA {name}")
     yield name
     spark.sql(f"DROP SCHEMA {name} CASCADE")
+
+
+@pytest.fixture
+def live(spark: SparkSession, tmp_path: Path) -> Live:
+    """A store by the machine's clock, for Spark's data source."""
+    if is_remote(spark):
+        pytest.skip("the files are where the server looks for them")
+    return Live(spark, tmp_path)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,66 +16,12 @@ import pytest
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.query import StreamingQuery
 
-from pubsub_delta import Message, PubSub
+from pubsub_delta import Message
 from pubsub_delta.clock import SystemClock
-from pubsub_delta.session import is_remote
 from pubsub_delta.tables.lanes.spark.types import spark_schema
 from pubsub_delta.tables.schemas import BACKLOG, BATCH
-
-FORMAT = "pubsub_delta"
-TOPIC, NAME = "flights", "delays"
-
-
-class Live:
-    """A store of the direct lane by the machine's clock, with a topic and a subscription."""
-
-    def __init__(self, spark: SparkSession, root: Path) -> None:
-        self.spark = spark
-        self.root = str(root / "store")
-        self.at = root
-        self.store = PubSub(None, self.root)
-        self.store.create_topic(TOPIC)
-        self.store.create_subscription(NAME, TOPIC)
-
-    def publish(self, *data: str) -> None:
-        self.store.publish(TOPIC, list(data))
-
-    def read(self, schema: str | None = None, **options: str) -> DataFrame:
-        reader = self.spark.read.format(FORMAT).options(root=self.root, **options)
-        return (reader if schema is None else reader.schema(schema)).load()
-
-    def stream(self, schema: str | None = None, **options: str) -> DataFrame:
-        reader = self.spark.readStream.format(FORMAT)
-        reader = reader.options(**{"root": self.root, "subscription": NAME, **options})
-        return (reader if schema is None else reader.schema(schema)).load()
-
-    def consume(
-        self,
-        process: Callable[[DataFrame, int], None],
-        **options: str,
-    ) -> StreamingQuery:
-        """Start a query that calls a function; the checkpoint is always the same one."""
-        writer = self.stream(**options).writeStream.foreachBatch(process)
-        writer = writer.option("checkpointLocation", str(self.at / "checkpoint"))
-        return writer.trigger(availableNow=True).start()
-
-    @property
-    def undelivered(self) -> int:
-        return int(self.store.metrics(NAME)["num_undelivered_messages"])
-
-
-@pytest.fixture
-def live(spark: SparkSession, tmp_path: Path) -> Live:
-    if is_remote(spark):
-        pytest.skip("the files are where the server looks for them")
-    return Live(spark, tmp_path)
-
-
-def texts(df: DataFrame) -> list[str]:
-    rows = df.select("message_id", F.col("data").cast("string").alias("data")).collect()
-    return [row["data"] for row in sorted(rows, key=lambda row: int(row["message_id"]))]
+from tests.delta.live import FORMAT, NAME, TOPIC, Live, texts
 
 
 class Seen:

@@ -9,9 +9,8 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tests.delta.test_data_source import FORMAT, NAME, TOPIC, Live, forget_last_commit, live
-
-__all__ = ["live"]
+from tests.delta.live import FORMAT, NAME, TOPIC, Live
+from tests.delta.test_data_source import forget_last_commit
 
 
 def numbers(spark: SparkSession, first: int, end: int, partitions: int = 2) -> DataFrame:

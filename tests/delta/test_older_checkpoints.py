@@ -12,19 +12,19 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
 from pubsub_delta import PubSub
-from tests.delta.test_data_source import NAME, TOPIC, Live, live, texts  # noqa: F401
+from tests.delta.live import NAME, TOPIC, Live, texts
 
 Consume = Callable[[Live, Path, str], None]
 Publish = Callable[[Live, DataFrame, Path], None]
 
 
-def consume_by_format(live: Live, checkpoint: Path, out: str) -> None:  # noqa: F811
+def consume_by_format(live: Live, checkpoint: Path, out: str) -> None:
     writer = live.stream(maxMessagesPerTrigger="1").writeStream.format("delta")
     writer = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
     assert writer.start(out).awaitTermination(120)
 
 
-def consume_by_verb(live: Live, checkpoint: Path, out: str) -> None:  # noqa: F811
+def consume_by_verb(live: Live, checkpoint: Path, out: str) -> None:
     query_id: Future[str] = Future()
 
     def process(messages: DataFrame, batch_id: int) -> None:
@@ -44,7 +44,7 @@ def consume_by_verb(live: Live, checkpoint: Path, out: str) -> None:  # noqa: F8
 
 
 @pytest.mark.parametrize("consume", [consume_by_format, consume_by_verb])
-def test_what_the_sink_would_skip_is_not_leased(live: Live, consume: Consume) -> None:  # noqa: F811
+def test_what_the_sink_would_skip_is_not_leased(live: Live, consume: Consume) -> None:
     # "Started with an older copy of its checkpoint, a query loses no message"
     newer, older, out = live.at / "newer", live.at / "older", str(live.at / "out")
     live.publish("a")
@@ -58,13 +58,13 @@ def test_what_the_sink_would_skip_is_not_leased(live: Live, consume: Consume) ->
     assert live.undelivered == 0
 
 
-def publish_by_format(live: Live, rows: DataFrame, checkpoint: Path) -> None:  # noqa: F811
+def publish_by_format(live: Live, rows: DataFrame, checkpoint: Path) -> None:
     writer = rows.writeStream.format("pubsub_delta").option("topic", TOPIC)
     writer = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
     assert writer.start(live.root).awaitTermination(120)
 
 
-def publish_by_verb(live: Live, rows: DataFrame, checkpoint: Path) -> None:  # noqa: F811
+def publish_by_verb(live: Live, rows: DataFrame, checkpoint: Path) -> None:
     query = PubSub(live.spark, live.root).publish_stream(
         TOPIC, rows, checkpoint_location=str(checkpoint), trigger={"availableNow": True}
     )
@@ -72,7 +72,7 @@ def publish_by_verb(live: Live, rows: DataFrame, checkpoint: Path) -> None:  # n
 
 
 @pytest.mark.parametrize("publish", [publish_by_format, publish_by_verb])
-def test_what_delta_would_skip_is_refused(live: Live, publish: Publish) -> None:  # noqa: F811
+def test_what_delta_would_skip_is_refused(live: Live, publish: Publish) -> None:
     # "Started with an older copy of its checkpoint, a query that publishes is refused"
     source = str(live.at / "rows")
 

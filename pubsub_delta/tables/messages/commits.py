@@ -184,6 +184,11 @@ class History:
             self._newest = self._lane.version(self._table)
         return self._newest
 
+    def use_up_prefetched(self) -> None:
+        """Have the next read show what is committed by now, and not what was prefetched earlier."""
+        if self._lane.name == "direct":  # Spark prefetches nothing, and a version takes it jobs
+            self._lane.version(self._table)
+
     def newest_version(self) -> int:
         """Return the version of the last commit that was read."""
         return self._newest if self._newest is not None else self.version()
