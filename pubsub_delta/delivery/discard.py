@@ -87,7 +87,7 @@ def discard(
                 0,
                 needed,
                 f"a slow publisher committed messages from before {bound.isoformat()} just now, or "
-                "a seek brought them back; nothing was deleted, and the next run will",
+                "a seek or RESTORE brought them back; nothing was deleted, and the next run will",
             )
     elif not found and bound > now and kept.is_vacuumed(now) and not dry_run:
         tables.registry.forget_topic(kept.topic.uid)

@@ -57,8 +57,15 @@ BUGS_OF_MESSAGES = (
         "slow-publisher-loses",
         "What a slow publisher commits while the retention job runs is deleted with the rest.",
         _MESSAGES,
-        "if not late.is_complete or any(c.may_add(None, time) for c in late.commits):",
-        "if not late.is_complete:",
+        "if any(each.restores or each.may_add(None, time) for each in late.commits):",
+        "if any(each.restores for each in late.commits):",
+    ),
+    Bug(
+        "what-is-restored-meanwhile-is-deleted",
+        "Retention deletes what an operator and a seek have brought back since its last look.",
+        _MESSAGES,
+        "if any(each.restores or each.may_add(None, time) for each in late.commits):",
+        "if any(each.may_add(None, time) for each in late.commits):",
     ),
     Bug(
         "own-append-is-a-conflict",

@@ -130,7 +130,7 @@ def test_what_a_seek_brought_back_before_the_announcement_is_not_deleted(
         leased.extend(each.data for each in other.pull(NAME))
 
     once(monkeypatch, Messages, "announce_discard", seek_and_lease, "before")
-    assert "a seek brought them back" in clean_up(world).problems[FLIGHTS]
+    assert "a seek or RESTORE brought them back" in clean_up(world).problems[FLIGHTS]
     assert (leased, world.stored()) == ([b"a"], ["a"])
 
 
@@ -237,6 +237,29 @@ def test_what_an_operator_restores_after_a_deletion_is_brought_back(cut: bool) -
     other = another(world)
     other.seek(NAME, time=at(0))
     assert [each.data for each in other.pull(NAME)] == [b"a"]
+
+
+def test_what_an_operator_restores_before_the_deletion_is_not_deleted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was announced before a RESTORE is void: a seek may have brought it back meanwhile."""
+    world = covered_for_a_second()
+    lane, table = world.driver.world.lane, messages_table(world)
+    before = lane.version(table)
+    other = another(world)
+    given: list[bytes] = []
+
+    def restore_and_seek() -> None:
+        lane.restore(table, before)
+        other.seek(NAME, time=at(0))
+        given.extend(each.data for each in other.pull(NAME))
+
+    once(monkeypatch, Messages, "discard_before", restore_and_seek, "before")
+    ahead = another(world, DAY)
+    told = ahead.maintain(exact=True, dead_letters=False, expiration=False)
+    assert given == [b"a"]
+    assert world.stored() == ["a"]
+    assert "nothing was deleted" in told.problems[FLIGHTS]
 
 
 def test_what_is_announced_of_a_deleted_topic_ends_now() -> None:

@@ -154,12 +154,15 @@ class Messages(StoredMessages):
         """Delete the messages published before a time; whole days by metadata alone.
 
         Return False, and delete nothing, if a commit after the given version, or beside this one,
-        added messages that old, as a slow publisher's. The direct lane deletes nothing that comes
-        after the last look at the history. ``discard_id``: that of the announcement.
+        added messages that old, as a slow publisher's, or restored the table, which makes the
+        announcement void. The direct lane deletes nothing that comes after the last look at the
+        history. ``discard_id``: that of the announcement.
         """
         with self._lane.locked(self._table):
             late = self.history.commits_after(after_version)
-            if not late.is_complete or any(c.may_add(None, time) for c in late.commits):
+            if not late.is_complete:
+                return False
+            if any(each.restores or each.may_add(None, time) for each in late.commits):
                 return False
             seen = late.commits[0].version if late.commits else after_version
             try:
