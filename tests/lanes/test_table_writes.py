@@ -9,22 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, Field, write_deltalake
 
 from pubsub_delta import (
     DeadLetterPolicy,
-    ReceivedMessage,
     TableState,
-    UnreadableMessageWarning,
 )
 from pubsub_delta.delivery import sources, table_writes
-from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.delivery.table_writes import Prepared
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy import table_writes as steps
-from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.direct.targets import DirectTarget
 from pubsub_delta.tables.lanes.protocol import Conflict
 from pubsub_delta.tables.targets import Outcome
@@ -34,13 +29,11 @@ from tests.lanes.table_world import (
     METADATA,
     NAME,
     TEXTS,
-    TOPIC,
     Killed,
     World,
     kill_before,
     only_for,
 )
-from tests.unit.raw_rows import raw_maps
 
 
 @pytest.fixture
@@ -96,50 +89,6 @@ def interrupt(
         real(target, *args)
 
     monkeypatch.setattr(DirectTarget, name, first)
-
-
-def test_what_became_unreadable_is_not_taken_for_written(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # "A message that cannot be read … its delivery fails": it gets no row, so it is no ack
-    world.make()
-    world.subscribe()
-    world.publish(b"a", b"b")
-    with monkeypatch.context() as patched:
-        kill_before(patched, DirectTarget, "append")
-        with pytest.raises(Killed):
-            world.write()
-    uid = world.store.get_topic(TOPIC).uid
-    (file,) = (world.root / "messages" / uid).rglob("publish_date=*/*.parquet")
-    rows = pq.ParquetFile(file).read()
-    place = rows.column_names.index("attributes")
-    pq.write_table(rows.set_column(place, "attributes", raw_maps([[], [(b"k", b"\xff")]])), file)
-    with pytest.warns(UnreadableMessageWarning, match="its attributes are no valid UTF-8"):
-        assert world.write(world.another()) == (0, 0)  # the write is given back
-        assert world.write()[0] == 1
-    assert world.data == [b"a"]
-    assert sum(world.states().values()) == 1
-
-
-def test_a_slice_is_leased_for_a_minute_at_least(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # "The shortest lease of a slice; if its writer takes longer, the delivery has failed."
-    world.make()
-    world.subscribe(ack_deadline_seconds=10)
-    world.publish(b"a")
-    real, by_another = table_writes.read_slice, list[tuple[int, int]]()
-
-    def slowly(lease: Lease) -> tuple[list[ReceivedMessage], Positions]:
-        if not by_another:
-            world.clock.advance(59)
-            by_another.append((-1, -1))
-            by_another.append(world.write(world.another()))
-        return real(lease)
-
-    monkeypatch.setattr(table_writes, "read_slice", slowly)
-    assert (world.write(), by_another[1:]) == ((1, 0), [(0, 0)])
-    assert world.data == [b"a"]
 
 
 def test_of_two_that_write_the_same_one_lands(

@@ -199,7 +199,7 @@ BUGS_OF_A_LATER_OUTSIDER = (
     ),
     Bug(
         "a-deleted-topic-needs-a-role",
-        "Who has a role on a subscription may not detach it once its topic is deleted.",
+        "Nobody may detach a subscription whose topic was deleted, whatever his roles.",
         "server/authorization.py",
         "return needed.resource if found is None or found.topic == DELETED_TOPIC else found.topic",
         "return needed.resource if found is None else found.topic",
