@@ -338,22 +338,6 @@ BUGS_OF_A_LATER_OUTSIDER = (
         '"directory": self._directory, "entries": entries}',
     ),
     Bug(
-        "patience-is-that-of-the-whole-run",
-        "The job ends though messages came since it began to wait.",
-        "jobs/consume.py",
-        "waiting_since, left = None, 0",
-        "left = 0",
-        needs_spark=("tests/acceptance/test_jobs.py",),
-    ),
-    Bug(
-        "a-bad-record-is-a-line-above",
-        "The error of a bad record names the line before it.",
-        "jobs/records.py",
-        "lines.where(place <= found).count()",
-        "lines.where(place < found).count()",
-        needs_spark=("tests/acceptance/test_job_inputs.py",),
-    ),
-    Bug(
         "an-earlier-micro-batch-stays-leased",
         "The lease of an earlier micro-batch is extended as long as the query runs.",
         "datasource/consumer.py",
@@ -380,7 +364,9 @@ BUGS_OF_A_LATER_OUTSIDER = (
         "tables/messages/commits.py",
         "if c.publish_time and c.publish_time >= time]",
         "if c.publish_time and c.publish_time > time]",
-        needs_spark=("tests/delta/test_streaming.py",),
+        needs_spark=(
+            "tests/delta/test_streaming.py::test_a_stream_reads_along_from_a_version_or_a_time",
+        ),
     ),
     Bug(
         "a-query-that-is-stopped-has-failed",
@@ -388,6 +374,6 @@ BUGS_OF_A_LATER_OUTSIDER = (
         "streaming.py",
         "batch_lease.fail(stopped=not self.is_active())",
         "batch_lease.fail(stopped=self.is_active())",
-        needs_spark=("tests/delta/test_streaming.py",),
+        needs_spark=("tests/delta/test_streaming.py::test_stopping_a_query_is_no_failed_delivery",),
     ),
 )

@@ -312,8 +312,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "datasource/batch_reader.py": ("lanes/test_data_source_filters",),
     "exporter.py": ("exporter",),
     "jobs/publish.py": ("delta/test_job_batches",),
-    "jobs/consume.py": ("acceptance/test_jobs",),
-    "jobs/records.py": ("acceptance/test_job_inputs",),
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
     "policy/schemas/avro_defaults.py": ("schema_typing",),
     "tables/messages/commits.py": (
