@@ -364,9 +364,6 @@ BUGS_OF_A_LATER_OUTSIDER = (
         "tables/messages/commits.py",
         "if c.publish_time and c.publish_time >= time]",
         "if c.publish_time and c.publish_time > time]",
-        needs_spark=(
-            "tests/delta/test_streaming.py::test_a_stream_reads_along_from_a_version_or_a_time",
-        ),
     ),
     Bug(
         "a-query-that-is-stopped-has-failed",
@@ -374,6 +371,5 @@ BUGS_OF_A_LATER_OUTSIDER = (
         "streaming.py",
         "batch_lease.fail(stopped=not self.is_active())",
         "batch_lease.fail(stopped=self.is_active())",
-        needs_spark=("tests/delta/test_streaming.py::test_stopping_a_query_is_no_failed_delivery",),
     ),
 )

@@ -304,7 +304,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/spark/ticks.py": ("ticks",),
     "methods/streams.py": ("publisher", "successors"),
     "tables/store.py": ("races", "publish_calls"),
-    "streaming.py": ("wrong_arguments",),
+    "streaming.py": ("wrong_arguments", "queries_that_end"),
     "micro_batch_lease.py": (
         "micro_batch_lease",
         "data_source_consumer",
@@ -315,6 +315,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
     "policy/schemas/avro_defaults.py": ("schema_typing",),
     "tables/messages/commits.py": (
+        "queries_that_end",
         "publish_calls",
         "looks",
         "restored",

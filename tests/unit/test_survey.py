@@ -214,21 +214,6 @@ def test_what_stands_in_no_span_is_told_by_its_reason() -> None:
     assert others() == {"before": 2, "expired": 1, "acknowledged": 1}
 
 
-def test_what_was_published_as_a_subscription_was_created_is_not_from_before_it() -> None:
-    # "Older than the subscription": published before its create_time, and not at it
-    store = InMemory()
-    store.store.delete_subscription(NAME)
-    store.publish("a")
-    store.be_at(MINUTE)
-    store.store.create_subscription(NAME, "flights")
-    store.publish("b")
-    store.ack("b")
-    uid = store.store.get_topic("flights").uid
-    store.store._tables.messages(uid).optimize()
-    told = {each.state: each.message_count for each in store.store.survey_ack_state(NAME).others}
-    assert told == {"before": 1, "acknowledged": 1}
-
-
 def test_a_message_counts_once_where_the_files_of_two_days_overlap() -> None:
     """A slow publisher commits late, so positions of its day enclose those of the next one."""
     store = InMemory()
