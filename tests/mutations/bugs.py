@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.mutations.bug import Bug
+from tests.mutations.bugs_of_a_later_outsider import BUGS_OF_A_LATER_OUTSIDER
 from tests.mutations.bugs_of_access import BUGS_OF_ACCESS
 from tests.mutations.bugs_of_administration import BUGS_OF_ADMINISTRATION
 from tests.mutations.bugs_of_an_outsider import BUGS_OF_AN_OUTSIDER
@@ -101,4 +102,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_ANOTHER_OUTSIDER,
     *BUGS_OF_YET_ANOTHER_OUTSIDER,
     *BUGS_OF_RIMS,
+    *BUGS_OF_A_LATER_OUTSIDER,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutations.nearest_tests_of_surfaces import NEAREST_OF_SURFACES
 
-TABLE_WRITES = ("lanes/test_table_writes", "lanes/test_table_rows")
+TABLE_WRITES = ("lanes/test_table_writes", "lanes/test_table_rows", "lanes/test_table_slices")
 
 NEAREST: dict[str, tuple[str, ...]] = {
     **NEAREST_OF_SURFACES,
@@ -123,7 +123,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/target_rows.py": ("target_rows", *TABLE_WRITES),
     "tables/targets.py": TABLE_WRITES,
     "policy/redelivery.py": ("redelivery", "many_dead_letters", "delivery_order", "consumer_calls"),
-    "policy/replay.py": ("replay", "snapshots", "seek_calls", "every_seek"),
+    "policy/replay.py": ("replay", "snapshots", "seek_calls", "every_seek", "streams"),
     "policy/retention.py": ("retention", "needed", "replay"),
     "policy/sampling.py": (),
     "policy/spans.py": ("spans", "delivery_order", "ordering"),
@@ -269,11 +269,17 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "fuzz_sql",
         "lanes/test_races_found",
     ),
-    "tables/messages/stored.py": ("tables_in_memory", "retention_job", "find", "races"),
+    "tables/messages/stored.py": (
+        "tables_in_memory",
+        "retention_job",
+        "find",
+        "races",
+        "survey",
+    ),
     "tables/messages/position_allocator.py": ("tables_in_memory",),
     "callbacks.py": ("callbacks", "subscriber", "subscriber_end"),
     "subscriber.py": ("subscriber", "subscriber_end"),
-    "tables/registry/predicates.py": ("expired_snapshots",),
+    "tables/registry/predicates.py": ("expired_snapshots", "snapshot_calls"),
     "tables/registry/registry.py": (
         "lost_registry",
         "expired_snapshots",
@@ -298,7 +304,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/spark/ticks.py": ("ticks",),
     "methods/streams.py": ("publisher", "successors"),
     "tables/store.py": ("races", "publish_calls"),
-    "streaming.py": ("wrong_arguments",),
+    "streaming.py": ("wrong_arguments", "queries_that_end"),
     "micro_batch_lease.py": (
         "micro_batch_lease",
         "data_source_consumer",
@@ -309,6 +315,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
     "policy/schemas/avro_defaults.py": ("schema_typing",),
     "tables/messages/commits.py": (
+        "queries_that_end",
         "publish_calls",
         "looks",
         "restored",

@@ -132,6 +132,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_access_changes",
         "server_push_calls",
         "server_push",
+        "server_table_writers",
     ),
     "cli/application.py": (
         "cli_deletions",
@@ -166,7 +167,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "lanes/test_reads_on_disk",
     ),
     "cli/settings.py": ("cli_endpoint_reached", "cli_arguments"),
-    "cli/rest.py": ("cli_watch", "cli_formats", "gcloud_listings"),
+    "cli/rest.py": ("cli_watch", "cli_formats", "cli_durations", "gcloud_listings"),
     "cli/watch.py": ("cli_watch",),
     "jobs/file_formats.py": ("job_file_formats",),
     "jobs/idempotency_ids.py": ("job_idempotency_ids",),

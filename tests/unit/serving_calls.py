@@ -78,6 +78,12 @@ class Calls:
     async def seek(self, **to: Any) -> None:
         await self._call(SUBSCRIBER, "Seek", subscription=NAME, **to)
 
+    async def set_table(self, table: str) -> None:
+        changed = {"name": NAME, "topic": TOPIC, "bigquery_config": {"table": table}}
+        mask = {"paths": ["bigquery_config"]}
+        asked = {"subscription": changed, "update_mask": mask}
+        await self._call(SUBSCRIBER, "UpdateSubscription", **asked)
+
     async def create_snapshot(self, name: str) -> None:
         await self._call(SUBSCRIBER, "CreateSnapshot", name=name, subscription=NAME)
 

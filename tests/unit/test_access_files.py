@@ -20,6 +20,7 @@ from joserfc.jwk import ECKey, KeySet, OctKey, RSAKey
 from pubsub_delta.clock import UTC
 from pubsub_delta.errors import InvalidArgument, Unimplemented
 from pubsub_delta.policy.access_files import read_policy
+from pubsub_delta.server.authentication import Authenticator
 from pubsub_delta.server.policy_files import PolicyFile
 from pubsub_delta.server.status import Unauthenticated
 from tests.unit.access_files import ANN, BOB, TOPIC, bound, digest, token, token_of, write
@@ -113,6 +114,12 @@ def test_yaml_and_json_say_the_same(tmp_path: Path) -> None:
 def test_what_is_wrong_is_refused_naming_the_place(document: Any, told: str) -> None:
     with pytest.raises(InvalidArgument, match=told):
         read_policy(document)
+
+
+def test_a_hash_may_be_written_in_capitals() -> None:
+    # "by its SHA-256 in hexadecimal digits": certutil and others print them in capitals
+    policy = read_policy({"tokens": [token(ANN, sha256=digest("secret").upper())]})
+    assert Authenticator(policy, {}).authenticate("Bearer secret", NOW).member == ANN
 
 
 def test_a_token_in_the_place_of_its_hash_is_not_shown() -> None:

@@ -22,6 +22,10 @@ from pubsub_delta.resources import DeadLetterPolicy, ExpirationPolicy, RetryPoli
 from tests.unit.browsing import Browser, form_from_pairs, words
 from tests.unit.builders import PLAIN
 
+WRITTEN = [
+    ("a=1\r\nb=2\r\n", {"a": "1", "b": "2"}),
+    ("a=1\nb=2", {"a": "1", "b": "2"}),
+]
 WRONG = [
     ({"id": "x"}, "id", "'x' is not a subscription id"),
     ({"id": "first"}, "id", "exists already"),
@@ -379,3 +383,9 @@ def test_a_form_reads_the_time_that_it_shows_whatever_its_zone() -> None:
 def test_a_form_shows_each_day_of_a_ttl(days: str) -> None:
     ttl = ExpirationPolicy(timedelta(days=float(days)))
     assert form_values(replace(PLAIN, expiration_policy=ttl), "p")["expiration_days"] == days
+
+
+@pytest.mark.parametrize(("text", "labels"), WRITTEN)
+def test_a_line_ends_where_a_browser_ends_it(text: str, labels: dict[str, str]) -> None:
+    # HTML: a form is sent with CR LF at the end of each line of a text area
+    assert forms.pairs(forms.form_from_pairs([("labels", text)]), "labels") == labels

@@ -236,6 +236,21 @@ def test_available_now_runs_the_last_micro_batch_again_first() -> None:
     assert store.backlog() == {}
 
 
+def test_of_two_micro_batches_only_the_one_that_runs_is_extended() -> None:
+    """A query that asks for an earlier micro-batch again holds the later one no longer."""
+    store = a_store()
+    query = Query(store, most=1)
+    query.step()
+    earlier, first = query.committed, query.consumer.start()
+    query.plan()
+    held = query.consumer._batch_lease
+    assert held is not None
+    assert held._thread.is_alive()
+    assert earlier is not None
+    query.consumer.parts(first, earlier)
+    assert not held._thread.is_alive()
+
+
 def test_a_lease_is_extended_for_as_long_as_the_process_lives() -> None:
     store = a_store(ack_deadline_seconds=10)
     query = Query(store)

@@ -6,6 +6,7 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from importlib import import_module
 
@@ -162,6 +163,25 @@ def test_metrics_stay_when_measuring_fails_and_the_error_is_told() -> None:
     told = scraped(exporter.text())
     assert told["pubsub_delta_up", ()] == 1
     assert not [name for name, _ in told if name == "pubsub_delta_last_error_info"]
+
+
+def test_failures_stay_counted_after_a_measurement_that_succeeds() -> None:
+    # Prometheus: "a counter is a cumulative metric", so it never falls
+    clock, errors = ManualClock(), [Aborted("once"), None, Aborted("again")]
+
+    def measure() -> list[MetricRow]:
+        error = errors.pop(0)
+        if error is not None:
+            raise error
+        return rows(clock)
+
+    exporter, told = made(measure, clock), []
+    while errors:
+        with suppress(Aborted):
+            exporter.refresh()
+        now = scraped(exporter.text())
+        told.append(now["pubsub_delta_measurement_failures_total", ()])
+    assert told == [1, 1, 2]
 
 
 def test_labels_are_escaped() -> None:

@@ -194,6 +194,18 @@ def test_one_token_is_used_for_half_an_hour(path: Path, clock: ManualClock) -> N
     assert tokens.cached(config) is None
 
 
+def test_a_token_of_a_clock_that_was_ahead_is_not_sent_again(
+    path: Path, clock: ManualClock
+) -> None:
+    """Receivers refuse a token whose time of issue has not come."""
+    tokens = PushTokens(PushKeys(path, clock.now), "http://server", clock.now)
+    config = PushConfig("https://a.example", oidc_token=OidcToken(EMAIL))
+    clock.advance(3600)
+    tokens.token(config)
+    clock.advance(-1)
+    assert tokens.cached(config) is None
+
+
 @pytest.mark.parametrize("removed", [True, False])
 def test_a_token_of_a_key_that_is_gone_is_not_sent_again(
     path: Path, clock: ManualClock, removed: bool

@@ -66,6 +66,12 @@ def test_a_pause_ends() -> None:
     assert window.pause(at(0.1)) == window.pause(at(9)) == timedelta(0)
 
 
+def test_a_pause_begins_with_the_failure_and_not_with_its_request() -> None:
+    # "The k-th begins a pause": an endpoint that fails by its deadline is left alone after it
+    window = PushWindow().failed(at(0), at(600), has_retry_policy=False)
+    assert window.pause(at(600)) == timedelta(seconds=0.1)
+
+
 def test_successes_make_good_for_failures() -> None:
     window = after_successes(after_failures(4), 2)
     assert window.failures == 2

@@ -258,6 +258,19 @@ def test_the_topic_decides_who_detaches(path: Path) -> None:
             ann.call(PUBLISHER, "DetachSubscription", **absent(detach))
 
 
+def test_where_the_topic_is_deleted_the_project_decides_who_detaches(path: Path) -> None:
+    """A subscription of a deleted topic has none whose policy could be asked."""
+    may_detach = ("projects/p", bound("pubsub.editor", ANN))
+    with world(path, (SUBSCRIPTION, bound("pubsub.admin", ANN))) as server:
+        ann = server.as_(ANN)
+        server.backend.store.delete_topic(TOPIC)
+        with refused("PERMISSION_DENIED"):
+            ann.call(PUBLISHER, "DetachSubscription", subscription=SUBSCRIPTION)
+        server.write(may_detach)
+        ann.call(PUBLISHER, "DetachSubscription", subscription=SUBSCRIPTION)
+        assert server.backend.store.get_subscription(SUBSCRIPTION).detached
+
+
 def test_a_snapshot_of_another_project_needs_its_permission(path: Path) -> None:
     may = (SUBSCRIPTION, bound("pubsub.subscriber", ANN))
     with world(path, may) as server:

@@ -214,6 +214,19 @@ def test_a_stream_whose_client_says_no_more_ends_and_is_given_no_more() -> None:
     running(test)
 
 
+def test_the_first_end_of_a_stream_is_its_end() -> None:
+    """A client that says no more meanwhile is told why all the same."""
+
+    async def test() -> None:
+        queue = ResponseQueue(Consumer())
+        queue.end(NotFound("the subscription was deleted"))
+        queue.end()
+        with pytest.raises(NotFound, match="the subscription was deleted"):
+            await anext(queue.responses())
+
+    asyncio.run(test())
+
+
 def test_a_confirmation_does_not_wait_for_a_message() -> None:
     """Pub/Sub: "This field will only be set if `enable_exactly_once_delivery` is set to `true`"."""
 

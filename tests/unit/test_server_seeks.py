@@ -172,6 +172,20 @@ def test_a_nack_that_succeeded_is_told_again_until_a_seek(seek: Act) -> None:
     running(test, enable_exactly_once_delivery=True)
 
 
+def test_after_a_seek_that_was_refused_acks_are_written() -> None:
+    """They wait while a seek is carried out, whatever becomes of it."""
+
+    async def test(calls: Calls) -> None:
+        await calls.publish("late")
+        (ack_id,) = await calls.pull(1)
+        with pytest.raises(NotFound):
+            await calls.seek(snapshot="projects/local/snapshots/unknown")
+        await calls.acknowledge(ack_id)
+        assert calls.store.metrics(NAME)["num_undelivered_messages"] == 0
+
+    running(test, enable_exactly_once_delivery=True)
+
+
 def test_a_snapshot_holds_nothing_that_the_server_has_acknowledged() -> None:
     """A response to an ack does not wait for its commit; a snapshot does."""
 

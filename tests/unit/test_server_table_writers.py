@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 pytest.importorskip("grpc")
-from pubsub_delta import FailedPrecondition, TableConfig
+from pubsub_delta import FailedPrecondition, TableConfig, TableState
+from pubsub_delta.delivery import table_writes
 from pubsub_delta.delivery.table_subscriptions import TableWrites
+from pubsub_delta.server import table_writing
 from pubsub_delta.server.table_writing import TableWriters
 from pubsub_delta.server.timing import Timing
 from tests.unit.serving_calls import NAME, TOPIC, Calls, running, soon
@@ -61,5 +66,52 @@ def test_a_writer_that_has_ended_is_started_again(monkeypatch: pytest.MonkeyPatc
         await writers.run_worker(wanted)
         await soon(lambda: written == [NAME, NAME])
         await writers.end_workers()
+
+    running(test)
+
+
+def test_after_a_success_the_next_failure_pauses_shortly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pause is longer "after each failure in a row", and a success ends the row."""
+    problem = TableWrites(state=TableState.PERMISSION_DENIED, problem="it is refused")
+    results, pauses = [problem] * 3 + [TableWrites(), problem], list[float]()
+
+    def write(name: str) -> TableWrites:
+        if not results:
+            raise FailedPrecondition(f"{name} has no table")
+        return results.pop(0)
+
+    async def at_once(waiting: Coroutine[Any, Any, Any], seconds: float) -> None:
+        waiting.close()
+        pauses.append(seconds)
+        raise asyncio.TimeoutError
+
+    async def test(calls: Calls) -> None:
+        monkeypatch.setattr(calls.backend, "write_table", write)
+        without_waits = SimpleNamespace(**{**vars(asyncio), "wait_for": at_once})
+        monkeypatch.setattr(table_writing, "asyncio", without_waits)
+        writers = TableWriters(calls.hub, SELDOM)
+        wanted = replace(calls.store.get_subscription(NAME), table_config=TableConfig("shop.a"))
+        await writers.run_worker(wanted)
+        await soon(lambda: all(each.is_over for each in writers._workers.values()))
+
+    running(test)
+    assert pauses == [0.1, 0.2, 0.4, SELDOM.shortest_poll, 0.1]
+
+
+def test_a_table_that_this_server_has_set_is_written_to_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # "A change by this server takes effect at once", and by another one at the next refresh
+    written: list[str] = []
+
+    def write(name: str) -> TableWrites:
+        written.append(name)
+        return TableWrites()
+
+    async def test(calls: Calls) -> None:
+        monkeypatch.setattr(calls.backend, "write_table", write)
+        monkeypatch.setattr(table_writes, "check", lambda *_: None)
+        await calls.set_table("shop.orders")
+        await soon(lambda: written == [NAME])
 
     running(test)

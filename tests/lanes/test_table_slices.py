@@ -1,0 +1,69 @@
+"""Slices of a table subscription: how long they are leased, and what cannot be read in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from pubsub_delta import ReceivedMessage, UnreadableMessageWarning
+from pubsub_delta.delivery import table_writes
+from pubsub_delta.delivery.leases import Lease
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables.lanes.direct.targets import DirectTarget
+from tests.lanes.table_world import TOPIC, Killed, World, kill_before
+from tests.unit.raw_rows import raw_maps
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def test_what_became_unreadable_is_not_taken_for_written(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # "A message that cannot be read … its delivery fails": it gets no row, so it is no ack
+    world.make()
+    world.subscribe()
+    world.publish(b"a", b"b")
+    with monkeypatch.context() as patched:
+        kill_before(patched, DirectTarget, "append")
+        with pytest.raises(Killed):
+            world.write()
+    uid = world.store.get_topic(TOPIC).uid
+    (file,) = (world.root / "messages" / uid).rglob("publish_date=*/*.parquet")
+    rows = pq.ParquetFile(file).read()
+    place = rows.column_names.index("attributes")
+    pq.write_table(rows.set_column(place, "attributes", raw_maps([[], [(b"k", b"\xff")]])), file)
+    other = world.another()
+    with pytest.warns(UnreadableMessageWarning, match="its attributes are no valid UTF-8"):
+        first = world.write(other)
+    assert first == (0, 0)  # the write is given back
+    with pytest.warns(UnreadableMessageWarning):
+        second = world.write(other)
+    assert second[0] == 1
+    assert world.data == [b"a"]
+    assert sum(world.states().values()) == 1
+
+
+def test_a_slice_is_leased_for_a_minute_at_least(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # "The shortest lease of a slice; if its writer takes longer, the delivery has failed."
+    world.make()
+    world.subscribe(ack_deadline_seconds=10)
+    world.publish(b"a")
+    real, by_another = table_writes.read_slice, list[tuple[int, int]]()
+
+    def slowly(lease: Lease) -> tuple[list[ReceivedMessage], Positions]:
+        if not by_another:
+            world.clock.advance(59)
+            by_another.append((-1, -1))
+            by_another.append(world.write(world.another()))
+        return real(lease)
+
+    monkeypatch.setattr(table_writes, "read_slice", slowly)
+    assert (world.write(), by_another[1:]) == ((1, 0), [(0, 0)])
+    assert world.data == [b"a"]
