@@ -298,7 +298,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/spark/ticks.py": ("ticks",),
     "methods/streams.py": ("publisher", "successors"),
     "tables/store.py": ("races", "publish_calls"),
-    "streaming.py": ("wrong_arguments",),
+    "streaming.py": ("micro_batches", "wrong_arguments"),
     "micro_batch_lease.py": (
         "micro_batch_lease",
         "data_source_consumer",
