@@ -41,6 +41,13 @@ BUGS_OF_SPARK_SESSIONS = (
         "ack_deadline_seconds * 3",
     ),
     Bug(
+        "cleaned-log-is-damaged",
+        "A program that did nothing while the log of a topic was cleaned takes it for damaged.",
+        "tables/lanes/direct/open_tables.py",
+        "if found < new and (not found or _has_commit(table, handle.checked)):",
+        "if found < new:",
+    ),
+    Bug(
         "bad-records-set-aside-no-more",
         "A publishing job goes on without a word when its bad records cannot be set aside.",
         "jobs/terminal.py",

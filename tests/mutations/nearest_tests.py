@@ -48,6 +48,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "looks",
         "lanes/test_reads_on_disk",
         "lanes/test_direct",
+        "lanes/test_cut_logs",
         "lanes/test_by_urls",
     ),
     "tables/lanes/direct/merging.py": (
