@@ -7,6 +7,7 @@ without Spark opens quickly.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -316,6 +317,32 @@ def check_session(spark: SparkSession) -> None:
             SlowSettings,
             stacklevel=3,
         )
+
+
+_STALE = "spark.databricks.delta.stalenessLimit"
+_LEAVING_OUT = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
+
+
+def check_reading(spark: SparkSession) -> None:
+    """Raise FailedPrecondition for a setting by which Spark reads fewer rows than are stored.
+
+    Spark tells nobody: a batch would lack messages, and be acknowledged with them. Delta does not
+    take these settings as options of a read.
+    """
+    limit = setting_of(spark, _STALE, "0")
+    if limit is not None and re.fullmatch(r"0*\s*[a-z]*", limit.strip().lower()) is None:
+        raise FailedPrecondition(
+            f"the Spark session has {_STALE}={limit}, by which Delta reads tables as they were up "
+            "to so long ago, without messages that were published since; nothing was read: 0 is "
+            "accepted, also in a session of the store's own, spark.newSession()"
+        )
+    for key in _LEAVING_OUT:
+        if (setting_of(spark, key, "false") or "").lower() == "true":
+            raise FailedPrecondition(
+                f"the Spark session has {key}=true, by which Spark leaves out the rows of a file "
+                "that is damaged or gone; nothing was read: false is accepted, also in a session "
+                "of the store's own, spark.newSession()"
+            )
 
 
 _TIMES = "spark.sql.parquet.outputTimestampType"

@@ -121,8 +121,16 @@ class _MicroBatches(ABC):
             raise QueryStopped from None
 
     def is_active(self) -> bool:
-        """Return whether the query runs, or is starting."""
-        return not self._started.done() or bool(self._started.result().isActive)
+        """Return whether the query runs, or is starting; it does not run if Spark cannot be asked.
+
+        A JVM can be killed while this program goes on.
+        """
+        if not self._started.done():
+            return True
+        try:
+            return bool(self._started.result().isActive)
+        except Exception:  # each way to lose a JVM has an error of its own
+            return False
 
     @abstractmethod
     def run(self, batch: DataFrame, batch_id: int) -> None:

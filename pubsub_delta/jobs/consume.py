@@ -3,8 +3,9 @@
     spark-submit --properties-file conf/spark-defaults.conf pubsub_delta/jobs/consume.py \
         --root /data/pubsub --subscription archive --output /data/archive
 
-Each batch is leased, written in one commit, and acknowledged. If the job dies in between, its batch
-is delivered again after the deadline, and may be in the table twice.
+Each batch is leased, written in one commit, and acknowledged. Its lease is extended while it is
+written. If the job dies in between, its batch is delivered again after the deadline, and may be in
+the table twice.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import click
 from pyspark.sql import DataFrame
 
 from pubsub_delta import InvalidArgument, PubSub, PulledBatch, local_session
-from pubsub_delta.jobs import outputs, terminal
+from pubsub_delta.jobs import leases, outputs, terminal
 
 POLL_SECONDS = 1.0
 
@@ -62,6 +63,7 @@ def consume(
             )
         totals = terminal.Summary("consume")
         totals.counts = {"acked": 0, "acked too late": 0}
+        deadline = store.get_subscription(subscription).ack_deadline_seconds
         backlog = store.metrics(subscription)["num_undelivered_messages"]
         waiting_since: float | None = None
         left = 0
@@ -70,8 +72,9 @@ def consume(
                 batch = store.pull(subscription, batch_size)
                 if batch.message_count:
                     waiting_since, left = None, 0
-                    rows = transformed(batch, query).coalesce(1)
-                    outputs.append(rows, output, merge_schema=merge_schema)
+                    with leases.extended(batch, deadline):
+                        rows = transformed(batch, query).coalesce(1)
+                        outputs.append(rows, output, merge_schema=merge_schema)
                     outcome = batch.ack()
                     totals.counts["acked"] += len(outcome.success)
                     totals.counts["acked too late"] += len(outcome.expired) + len(outcome.invalid)

@@ -12,6 +12,7 @@ commit of the topic, with the query's ID and its number.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 from pyspark.errors import StreamingQueryException
@@ -70,7 +71,7 @@ def stream_publish(
             trigger=trigger,
         )
         try:
-            terminal.follow(query, outcome, lambda progress: int(progress["numInputRows"]))
+            terminal.follow(query, outcome, rows_of, beside=setting_aside)
             if setting_aside is not None and available_now:
                 setting_aside.awaitTermination()
         except StreamingQueryException as error:
@@ -82,6 +83,11 @@ def stream_publish(
         return 0
 
     terminal.run(job)
+
+
+def rows_of(progress: Any) -> int:
+    """Return the number of messages in a progress report."""
+    return int(progress["numInputRows"])
 
 
 if __name__ == "__main__":

@@ -113,10 +113,16 @@ def trigger(interval: str, *, available_now: bool) -> dict[str, Any]:
     return {"availableNow": True} if available_now else {"processingTime": interval}
 
 
-def follow(query: StreamingQuery, summary: Summary, count: Callable[[Any], int]) -> None:
+def follow(
+    query: StreamingQuery,
+    summary: Summary,
+    count: Callable[[Any], int],
+    beside: StreamingQuery | None = None,
+) -> None:
     """Print the progress of a query until it ends; Ctrl+C and SIGTERM stop it.
 
-    ``count``: returns the number of messages in a progress report.
+    ``count``: returns the number of messages in a progress report. ``beside``: a query that does a
+    part of the job; its error stops the query, and is raised.
     """
     with suppress(ValueError):  # a platform may run the task outside the main thread
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -125,6 +131,9 @@ def follow(query: StreamingQuery, summary: Summary, count: Callable[[Any], int])
         while query.isActive:
             query.awaitTermination(1)
             seen = _report(query, summary, count, seen)
+            if beside is not None and beside.exception() is not None:
+                query.stop()
+                beside.awaitTermination()  # raises the error that ended it
         query.awaitTermination(1)  # raises the error that ended the query
     except KeyboardInterrupt:
         query.stop()

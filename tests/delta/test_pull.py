@@ -9,7 +9,7 @@ from chispa.schema_comparer import assert_schema_equality
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from pubsub_delta import InvalidArgument, Message, PulledBatch
+from pubsub_delta import FailedPrecondition, InvalidArgument, Message, PubSub, PulledBatch
 from tests.conftest import Bench
 
 
@@ -224,3 +224,44 @@ def test_metrics_count_the_backlog_without_changing_it(bench: Bench) -> None:
     bench.clock.advance(10)
     # "an expired lease is no longer outstanding, even before the next pull"
     assert bench.store.metrics(subscription)["num_outstanding_messages"] == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("spark.databricks.delta.stalenessLimit", "1h"),
+        ("spark.sql.files.ignoreCorruptFiles", "true"),
+        ("spark.sql.files.ignoreMissingFiles", "true"),
+    ],
+)
+def test_a_session_that_leaves_messages_out_is_refused_by_its_setting(
+    bench: Bench, setting: str, value: str
+) -> None:
+    # "What is acknowledged was received": a DataFrame of a batch lacks none of its messages.
+    foreign = bench.spark.newSession()
+    store = PubSub(foreign, bench.root, clock=bench.clock, lane=bench.lane)
+    topic, name = bench.pair()
+    bench.store.publish(topic, ["a"])
+    assert store.pull(name, 1).df.count() == 1
+    bench.store.publish(topic, ["b"])
+    foreign.conf.set(setting, value)
+    with pytest.raises(FailedPrecondition, match=f"{setting}={value}, .* nothing was read"):
+        store.pull(name).df.count()
+    foreign.conf.unset(setting)
+    bench.clock.advance(10)
+    assert store.pull(name).df.count() == 2
+
+
+def test_what_a_session_has_cached_of_a_topic_hides_no_message(bench: Bench) -> None:
+    # "What is acknowledged was received", also by a program that has cached the topic's table.
+    topic, name = bench.pair()
+    bench.store.publish(topic, ["a"])
+    cached = bench.spark.table(bench.messages_table(topic)).cache()
+    assert cached.count() == 1
+    bench.store.publish(topic, ["b"])
+    batch = bench.store.pull(name)
+    rows = batch.df.select("data").collect()
+    assert sorted(bytes(row["data"]) for row in rows) == [b"a", b"b"]
+    assert len(batch.ack(where=F.expr("string(data) = 'b'")).success) == 1
+    assert bench.store.read_topic(topic).count() == 2
+    cached.unpersist()

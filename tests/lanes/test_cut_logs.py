@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pubsub_delta import DeadLetterPolicy
+from pubsub_delta import DeadLetterPolicy, PubSub
 from pubsub_delta.delivery import dead_letters, table_writes
 from pubsub_delta.tables.lanes.direct.targets import DirectTarget
 from pubsub_delta.tables.targets import Outcome
@@ -87,6 +87,24 @@ def test_a_write_that_was_cancelled_is_told_from_one_that_landed(world: World) -
     assert target.outcome(("mine", 2), "another of this number") is Outcome.OTHER
     assert target.outcome(("mine", 3), "third") is None
     assert target.outcome(("other", 1), "third") is Outcome.WRITTEN
+
+
+@pytest.mark.parametrize("commits", [1, 3, 19])
+def test_a_log_that_was_cleaned_is_not_taken_for_a_damaged_one(
+    tmp_path: Path, commits: int
+) -> None:
+    # "No message is lost": a program that did nothing since goes on where the log was cut.
+    quiet = PubSub(None, str(tmp_path / "store"))
+    path = tmp_path / "store" / "messages" / quiet.create_topic(TOPIC).uid
+    quiet.create_subscription(NAME, TOPIC)
+    quiet.publish(TOPIC, [b"first"])
+    assert quiet.pull(NAME).message_count == 1
+    other = PubSub(None, str(tmp_path / "store"))
+    for _ in range(commits):
+        other.publish(TOPIC, [b"other"])
+    cut_log(path, lambda: None)
+    assert quiet.publish(TOPIC, [b"last"]).message_count == 1
+    assert [each.data for each in quiet.pull(NAME)] == [*[b"other"] * commits, b"last"]
 
 
 def test_dead_letters_that_have_landed_do_not_come_twice(

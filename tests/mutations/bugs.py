@@ -39,6 +39,7 @@ from tests.mutations.bugs_of_rims import BUGS_OF_RIMS
 from tests.mutations.bugs_of_schemas import BUGS_OF_SCHEMAS
 from tests.mutations.bugs_of_server import BUGS_OF_SERVER
 from tests.mutations.bugs_of_sessions import BUGS_OF_SESSIONS
+from tests.mutations.bugs_of_spark_sessions import BUGS_OF_SPARK_SESSIONS
 from tests.mutations.bugs_of_storages import BUGS_OF_STORAGES
 from tests.mutations.bugs_of_surfaces import BUGS_OF_SURFACES
 from tests.mutations.bugs_of_table_writes import BUGS_OF_TABLE_WRITES
@@ -103,4 +104,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_YET_ANOTHER_OUTSIDER,
     *BUGS_OF_RIMS,
     *BUGS_OF_A_LATER_OUTSIDER,
+    *BUGS_OF_SPARK_SESSIONS,
 )

@@ -48,6 +48,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "looks",
         "lanes/test_reads_on_disk",
         "lanes/test_direct",
+        "lanes/test_cut_logs",
         "lanes/test_by_urls",
     ),
     "tables/lanes/direct/merging.py": (
@@ -304,7 +305,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/spark/ticks.py": ("ticks",),
     "methods/streams.py": ("publisher", "successors"),
     "tables/store.py": ("races", "publish_calls"),
-    "streaming.py": ("wrong_arguments", "queries_that_end"),
+    "streaming.py": ("micro_batches", "queries_that_end", "wrong_arguments"),
     "micro_batch_lease.py": (
         "micro_batch_lease",
         "data_source_consumer",
@@ -324,6 +325,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "races_with_retention",
         "as_of",
     ),
+    "tables/lanes/spark/stored.py": ("stored_rows",),
     "tables/lanes/spark/types.py": ("fuzz_sql",),
     "tables/lanes/spark/views.py": ("fuzz_sql",),
     "tables/lanes/direct/conditions.py": (

@@ -171,6 +171,8 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "cli/watch.py": ("cli_watch",),
     "jobs/file_formats.py": ("job_file_formats",),
     "jobs/idempotency_ids.py": ("job_idempotency_ids",),
+    "jobs/consume.py": ("job_consume",),
+    "jobs/leases.py": ("job_consume",),
     "jobs/outputs.py": ("delta/test_outputs",),
     "console/message_data.py": ("console_values", "console_messages"),
     "console/searches.py": ("console_searches",),

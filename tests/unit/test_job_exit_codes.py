@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 import pytest
 from click.testing import CliRunner
 
 from pubsub_delta.errors import Aborted, DataLoss, InvalidArgument, Unavailable, Unknown
-from pubsub_delta.jobs.terminal import REFUSED, TRY_AGAIN, run
+from pubsub_delta.jobs.terminal import REFUSED, TRY_AGAIN, Summary, follow, run
 from pubsub_delta.tables.lanes.storage_errors import StorageRefused
 
 CODES = [
@@ -71,3 +73,33 @@ def test_the_cause_of_what_ends_a_query_counts_and_not_what_is_around_it(
 
 def test_what_the_library_does_not_know_is_an_unexpected_failure() -> None:
     assert exit_code(StreamingQueryException("java.io.IOException: no"))[0] == 1
+
+
+class Query:
+    """A query that runs until it is stopped, or has ended with an error."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.isActive = error is None
+        self.recentProgress: list[object] = []
+        self._error = error
+
+    def exception(self) -> Exception | None:
+        return self._error
+
+    def awaitTermination(self, timeout: int | None = None) -> None:
+        self.turns = getattr(self, "turns", 0) + 1
+        assert self.turns < 5, f"it was waited for in vain ({timeout})"
+        if self._error is not None:
+            raise self._error
+
+    def stop(self) -> None:
+        self.isActive = False
+
+
+def test_a_job_whose_other_query_has_failed_tells_it() -> None:
+    """ "The job leaves out no bad record without a word", also if it cannot set them aside."""
+    query: Any = Query()
+    setting_aside: Any = Query(StreamingQueryException("it cannot be written"))
+    with pytest.raises(StreamingQueryException, match="it cannot be written"):
+        follow(query, Summary("stream_publish"), lambda _: 0, beside=setting_aside)
+    assert not query.isActive

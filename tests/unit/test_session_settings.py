@@ -14,6 +14,7 @@ from pubsub_delta.session import (
     DATABRICKS,
     SPEED_SETTINGS,
     SlowSettings,
+    check_reading,
     check_session,
     delta_package,
     setting_of,
@@ -98,6 +99,29 @@ def test_a_session_that_tells_that_it_has_no_delta_is_refused_with_the_jars_of_i
 def test_settings_of_the_storage_have_hadoops_names() -> None:
     session: Any = Session({"spark.hadoop.fs.s3a.endpoint": "x", "spark.master": "y"})
     assert settings_of(session) == {"fs.s3a.endpoint": "x", "spark.master": "y"}
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "harmless"),
+    [
+        ("spark.databricks.delta.stalenessLimit", "1h", "0ms"),
+        ("spark.databricks.delta.stalenessLimit", "100", "0"),
+        ("spark.sql.files.ignoreCorruptFiles", "true", "false"),
+        ("spark.sql.files.ignoreMissingFiles", "true", "False"),
+    ],
+)
+def test_a_session_that_leaves_rows_out_is_refused_by_its_setting(
+    setting: str, value: str, harmless: str
+) -> None:
+    # A batch without them would be acknowledged with them.
+    leaving_out: Any = Session({setting: value})
+    with pytest.raises(FailedPrecondition, match=f"{setting}={value}, .* nothing was read"):
+        check_reading(leaving_out)
+    for settings in ({setting: harmless}, {}):
+        complete: Any = Session(settings)
+        check_reading(complete)
+    hiding: Any = Session({setting: value}, setting)
+    check_reading(hiding)
 
 
 def test_a_session_of_an_older_spark_is_refused_with_what_is_accepted() -> None:

@@ -281,6 +281,17 @@ def _check_commits(table: str, opened: DeltaTable, handle: _OpenTable) -> None:
     """
     version = opened.version()
     new = version - handle.checked
-    if handle.directory_id is not None and new > 0 and len(opened.history(new)) < new:
-        raise lost_commit(table, version)
+    if handle.directory_id is not None and new > 0:
+        found = len(opened.history(new))
+        # Of a log that was cleaned since, the commits are gone from the first one on.
+        if found < new and (not found or _has_commit(table, handle.checked)):
+            raise lost_commit(table, version)
     handle.checked = version
+
+
+def _has_commit(table: str, version: int) -> bool:
+    """Return whether the log of a local table has a commit."""
+    try:
+        return bool(DeltaTable(address_of(table), version=version).history(1))
+    except DeltaError:
+        return False

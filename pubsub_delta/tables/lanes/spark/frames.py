@@ -22,6 +22,7 @@ from pubsub_delta.tables.lanes.spark.columns import (
 )
 from pubsub_delta.tables.lanes.spark.errors import translating_errors
 from pubsub_delta.tables.lanes.spark.ordering import in_key_order
+from pubsub_delta.tables.lanes.spark.stored import stored
 from pubsub_delta.tables.lanes.spark.types import arrow_frame
 from pubsub_delta.tables.layout import path_of
 from pubsub_delta.tables.schemas import BACKLOG, MESSAGE_COLUMNS
@@ -42,7 +43,7 @@ def messages(
     unless retention deletes some in between.
     """
     with translating_errors(table):
-        rows = spark.table(table).where(published_between(earliest, latest))
+        rows = stored(spark, table).where(published_between(earliest, latest))
         return labelled(rows.select("position", *MESSAGE_COLUMNS), groups, label)
 
 
@@ -56,7 +57,7 @@ def of_spans(spark: SparkSession, table: str, spans: Sequence[Span]) -> DataFram
 def within(spark: SparkSession, table: str, window: Window) -> DataFrame:
     """Return the messages of a window, with all columns of the table."""
     with translating_errors(table):
-        rows = spark.table(table).where(published_between(window.earliest, window.latest))
+        rows = stored(spark, table).where(published_between(window.earliest, window.latest))
         return rows if window.positions is None else at_positions(rows, window.positions)
 
 
@@ -136,7 +137,7 @@ def backlog(spark: SparkSession, table: str, spans: Sequence[Span], *, counted: 
 def everything(spark: SparkSession, table: str) -> DataFrame:
     """Return all stored messages: message_id and the columns of a message."""
     with translating_errors(table):
-        return spark.table(table).select(_message_id(), *map(never_null, MESSAGE_COLUMNS))
+        return stored(spark, table).select(_message_id(), *map(never_null, MESSAGE_COLUMNS))
 
 
 def as_of(

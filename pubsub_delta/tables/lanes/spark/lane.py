@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from pubsub_delta.clock import from_micros
 from pubsub_delta.errors import FailedPrecondition
-from pubsub_delta.session import check_writing
+from pubsub_delta.session import check_reading, check_writing
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import (
     Append,
@@ -26,6 +26,7 @@ from pubsub_delta.tables.lanes.protocol import (
 )
 from pubsub_delta.tables.lanes.spark import sql
 from pubsub_delta.tables.lanes.spark.errors import collected, translating_errors
+from pubsub_delta.tables.lanes.spark.stored import stored
 from pubsub_delta.tables.lanes.spark.types import arrow_frame, quoted
 from pubsub_delta.tables.lanes.storage_errors import lost_commit
 from pubsub_delta.tables.layout import path_of
@@ -151,7 +152,11 @@ class SparkLane:
         columns: Sequence[str] | None = None,
         version: int | None = None,
     ) -> pa.Table:
-        """Return the current rows, or those of a version; TableMissing."""
+        """Return the current rows, or those of a version; TableMissing.
+
+        FailedPrecondition for a setting of the session by which rows are left out.
+        """
+        check_reading(self.spark)
         chosen = "*" if columns is None else ", ".join(map(quoted, columns))
         when = "" if version is None else f" VERSION AS OF {version:d}"
         with translating_errors(table):
@@ -175,7 +180,7 @@ class SparkLane:
         """
         with translating_errors(table):
             files = (
-                self.spark.table(table)
+                stored(self.spark, table)
                 .groupBy("_metadata.file_path", "_metadata.file_size")
                 .agg(
                     F.count("*").alias("rows"),

@@ -1,0 +1,23 @@
+"""The rows of a table as they are stored now, whatever a session has cached of it."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pubsub_delta.session import check_reading
+
+
+def stored(spark: SparkSession, table: str) -> DataFrame:
+    """Return all rows of a table; FailedPrecondition if the session would leave some out.
+
+    A session that has cached the table answers each query of it from the cache, also after other
+    programs or the direct lane have committed. So such a table is read by its version: Spark does
+    not take the cache for that.
+    """
+    check_reading(spark)
+    rows = spark.table(table)
+    cached = rows.storageLevel
+    if not (cached.useMemory or cached.useDisk):
+        return rows
+    newest = spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").collect()[0]["version"]
+    return spark.sql(f"SELECT * FROM {table} VERSION AS OF {newest:d}")

@@ -1,0 +1,57 @@
+"""Bugs of what trials of killed JVMs, slow jobs and settings of Spark sessions found."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+BUGS_OF_SPARK_SESSIONS = (
+    Bug(
+        "lease-outlives-the-jvm",
+        "The lease of a micro-batch is extended for ever after its JVM was killed.",
+        "streaming.py",
+        "        except Exception:  # each way to lose a JVM has an error of its own",
+        "        except NotImplementedError:",
+    ),
+    Bug(
+        "session-of-the-past",
+        "Delta reads a topic as it was, and messages are acknowledged that nobody has seen.",
+        "session.py",
+        '"""\n    limit = setting_of(spark, _STALE, "0")',
+        '"""\n    limit = setting_of(spark, _STALE, "0") and "0"',
+    ),
+    Bug(
+        "session-that-leaves-files-out",
+        "A file that is damaged is left out of a batch, and acknowledged with it.",
+        "session.py",
+        "    for key in _LEAVING_OUT:",
+        "    for key in _LEAVING_OUT[1:]:",
+    ),
+    Bug(
+        "topic-from-the-cache",
+        "A session that has cached a topic's table reads batches without newer messages.",
+        "tables/lanes/spark/stored.py",
+        "if not (cached.useMemory or cached.useDisk):",
+        "if not (cached.useMemory and not cached.useDisk):",
+    ),
+    Bug(
+        "slow-job-loses-its-lease",
+        "A batch that takes longer than its lease is written again and again.",
+        "jobs/leases.py",
+        "ack_deadline_seconds / 3",
+        "ack_deadline_seconds * 3",
+    ),
+    Bug(
+        "cleaned-log-is-damaged",
+        "A program that did nothing while the log of a topic was cleaned takes it for damaged.",
+        "tables/lanes/direct/open_tables.py",
+        "if found < new and (not found or _has_commit(table, handle.checked)):",
+        "if found < new:",
+    ),
+    Bug(
+        "bad-records-set-aside-no-more",
+        "A publishing job goes on without a word when its bad records cannot be set aside.",
+        "jobs/terminal.py",
+        "            if beside is not None and beside.exception() is not None:",
+        "            if beside is None and query.exception() is not None:",
+    ),
+)

@@ -1,0 +1,82 @@
+"""The job that drains a subscription into a table, on tables in memory and without Spark.
+
+Waiting takes no time: the clock goes on by as long as the lease is waited upon.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pubsub_delta.jobs import consume, leases, outputs
+from tests.unit.in_memory import NAME, InMemory
+
+TURNS = 12
+PATIENCE = 5
+
+
+class Slow:
+    """A table whose writes take four times as long as a lease without an extension."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **fields: Any) -> None:
+        self.world = InMemory(ack_deadline_seconds=10, **fields)
+        self.rows: list[str] = []
+        self.taken_by_others: list[str] = []
+        self.turned = threading.Event()
+        world, turned = self.world, self.turned
+
+        class Waiting(threading.Event):
+            turns = 0
+
+            def wait(self, timeout: float | None = None) -> bool:
+                if self.turns == TURNS:
+                    turned.set()
+                    return super().wait()
+                self.turns += 1
+                world.driver.clock.advance(timeout or 0)
+                return self.is_set()
+
+        monkeypatch.setattr(leases, "Event", Waiting)
+        monkeypatch.setattr(consume, "local_session", lambda **_: None)
+        monkeypatch.setattr(consume, "PubSub", lambda *_, **__: world.store)
+        monkeypatch.setattr(consume, "transformed", lambda batch, _: Rows(batch))
+        monkeypatch.setattr(outputs, "append", self._append)
+
+    def _append(self, rows: Rows, *_: object, **__: object) -> None:
+        if not self.turned.wait(PATIENCE):
+            self.world.driver.clock.advance(40)
+        self.taken_by_others += [each.data for each in self.world.pull()]
+        self.rows += [each.data.decode() for each in rows.batch]
+
+    def consume(self) -> tuple[int, str]:
+        given = ["--root", "x", "--subscription", NAME, "--output", "y", "--patience", "0"]
+        done = CliRunner().invoke(consume.consume, [*given, "--max-batches", "3"])
+        return done.exit_code, done.output
+
+
+class Rows:
+    """The rows of a batch, as many files or as one."""
+
+    def __init__(self, batch: Any) -> None:
+        self.batch = batch
+
+    def coalesce(self, _: int) -> Rows:
+        return self
+
+
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_a_batch_that_takes_longer_than_its_lease_is_written_once(
+    monkeypatch: pytest.MonkeyPatch, exactly_once: bool
+) -> None:
+    # "None is delivered for ever": its ack came too late each time, and it was written again.
+    slow = Slow(monkeypatch, enable_exactly_once_delivery=exactly_once)
+    slow.world.publish("a", "b")
+    code, told = slow.consume()
+    assert slow.taken_by_others == []
+    assert slow.rows == ["a", "b"]
+    assert code == 0, told
+    assert "2 acked, 0 acked too late" in told
+    assert slow.world.backlog() == {}
