@@ -305,7 +305,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/spark/ticks.py": ("ticks",),
     "methods/streams.py": ("publisher", "successors"),
     "tables/store.py": ("races", "publish_calls"),
-    "streaming.py": ("micro_batches", "queries_that_end", "wrong_arguments"),
+    "streaming.py": ("micro_batches", "wrong_arguments"),
     "micro_batch_lease.py": (
         "micro_batch_lease",
         "data_source_consumer",
@@ -316,7 +316,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
     "policy/schemas/avro_defaults.py": ("schema_typing",),
     "tables/messages/commits.py": (
-        "queries_that_end",
+        "topic_history",
         "publish_calls",
         "looks",
         "restored",

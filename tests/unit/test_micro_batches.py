@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from pubsub_delta import DeadLetterPolicy
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.streaming import QueryStopped, _Consuming
-from tests.unit.in_memory import NAME, InMemory
+from tests.unit.in_memory import LETTERS, NAME, InMemory
 
 
 class Query:
@@ -16,14 +18,15 @@ class Query:
 
     id = "query"
 
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self, *, active: bool = True, error: Exception | None = None) -> None:
+        self._active = active
         self._error = error
 
     @property
     def isActive(self) -> bool:
         if self._error is not None:
             raise self._error
-        return True
+        return self._active
 
 
 class Ticks:
@@ -31,6 +34,21 @@ class Ticks:
 
     def collect(self) -> list[dict[str, bool]]:
         return [{"repeated": False}]
+
+
+class Failed(Exception):
+    """The function of a query fails, or is interrupted."""
+
+
+def consuming(
+    world: InMemory, query: Query, process: Callable[[object, int], None]
+) -> Callable[[Any, int], None]:
+    """Return what Spark calls for each micro-batch of a query."""
+    name, uid = world.store._subscription(NAME), world.store.get_subscription(NAME).uid
+    made = _Consuming(world.tables, name, "/checkpoint", world.driver.clock, uid, process, None)
+    started: Any = made._started
+    started.set_result(query)
+    return made
 
 
 def test_a_jvm_that_is_gone_leaves_no_lease_behind(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,13 +62,25 @@ def test_a_jvm_that_is_gone_leaves_no_lease_behind(monkeypatch: pytest.MonkeyPat
         assert world.backlog() == {"a": "leased", "b": "leased"}
         raise ConnectionRefusedError("no answer of the JVM")
 
-    name, uid = world.store._subscription(NAME), world.store.get_subscription(NAME).uid
-    consuming = _Consuming(
-        world.tables, name, "/checkpoint", world.driver.clock, uid, process, None
-    )
-    query: Any = Query(ConnectionRefusedError("Connection refused"))
-    consuming._started.set_result(query)
-    ticks: Any = Ticks()
+    query = Query(error=ConnectionRefusedError("Connection refused"))
     with pytest.raises(QueryStopped):
-        consuming(ticks, 0)
+        consuming(world, query, process)(Ticks(), 0)
     assert [each.data for each in world.pull()] == ["a", "b"]
+
+
+@pytest.mark.parametrize(("active", "attempt"), [(False, 1), (True, 2)])
+def test_only_a_query_that_was_not_stopped_has_failed(
+    active: bool, attempt: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # "If process fails, that is a nack"; a query that is stopped gives its messages back
+    world = InMemory(dead_letter_policy=DeadLetterPolicy(LETTERS))
+    world.publish("a")
+    monkeypatch.setattr(Lease, "df", None)
+
+    def fail(_: object, __: int) -> None:
+        raise Failed
+
+    with pytest.raises(Failed if active else QueryStopped):
+        consuming(world, Query(active=active), fail)(Ticks(), 0)
+    (message,) = world.store.pull(NAME)
+    assert message.delivery_attempt == attempt

@@ -166,7 +166,9 @@ def test_a_seek_is_not_undone_whose_messages_are_all_there(
         between_look_and_deletion(monkeypatch, note_it)
         told.append(clean_up(world))
         seeking.result()
-    assert "or a seek or RESTORE brought them back; nothing was deleted" in told[0].problems[FLIGHTS]
+    assert (
+        "or a seek or RESTORE brought them back; nothing was deleted" in told[0].problems[FLIGHTS]
+    )
     assert told[0].discarded == {}
     assert sorted(world.backlog()) == ["a", "b"]
     assert world.stored() == ["a", "b"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pubsub_delta.operations.history import idempotency_id_of
 from pubsub_delta.operations.publish import publish_id_of
+from tests.unit.in_memory import TOPIC, InMemory
 
 versions = st.integers(0, 2**63 - 1)
 
@@ -33,3 +36,18 @@ def test_the_version_stands_behind_the_last_colon(
     publish_id: str, expected: tuple[str, int] | None
 ) -> None:
     assert idempotency_id_of(publish_id) == expected
+
+
+def test_a_stream_from_a_time_on_begins_with_what_was_published_at_it() -> None:
+    # "from a version or a time on": both included, as with a seek
+    world = InMemory()
+    history = world.tables.messages(world.store.get_topic(TOPIC).uid).history
+    times = []
+    for n, each in enumerate("abc"):
+        world.be_at(60.0 * n)
+        times.append(world.now)
+        world.publish(each)
+    versions = [history.first_version_since(each) for each in times]
+    newest = history.version()
+    assert versions == [newest - 2, newest - 1, newest]
+    assert history.first_version_since(times[-1] + timedelta(microseconds=1)) == newest
