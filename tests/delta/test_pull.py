@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 from chispa.schema_comparer import assert_schema_equality
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -245,8 +247,16 @@ def test_a_session_that_leaves_messages_out_is_refused_by_its_setting(
     assert store.pull(name, 1).df.count() == 1
     bench.store.publish(topic, ["b"])
     foreign.conf.set(setting, value)
-    with pytest.raises(FailedPrecondition, match=f"{setting}={value}, .* nothing was read"):
-        store.pull(name).df.count()
+    batch = store.pull(name)
+    reads: list[Callable[[], DataFrame]] = [
+        lambda: batch.df,
+        lambda: store.read_topic(topic),
+        lambda: store.read_topic(topic, as_of=1),
+        lambda: store.read_topic_stream(topic),
+    ]
+    for read in reads:
+        with pytest.raises(FailedPrecondition, match=f"{setting}={value}, .* nothing was read"):
+            read()
     foreign.conf.unset(setting)
     bench.clock.advance(10)
     assert store.pull(name).df.count() == 2

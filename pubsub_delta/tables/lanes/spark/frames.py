@@ -11,6 +11,7 @@ from pyspark.sql.types import StringType
 
 from pubsub_delta.policy.ack_state import Span
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.session import check_reading
 from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.lanes.spark.bitmaps import at_positions, fold, fold_named, labelled
 from pubsub_delta.tables.lanes.spark.columns import (
@@ -143,7 +144,11 @@ def everything(spark: SparkSession, table: str) -> DataFrame:
 def as_of(
     spark: SparkSession, table: str, version: int, *, until: datetime | None = None
 ) -> DataFrame:
-    """Return all messages that were stored at a version, or those published until a time."""
+    """Return all messages that were stored at a version, or those published until a time.
+
+    FailedPrecondition if the session would leave some out.
+    """
+    check_reading(spark)
     with translating_errors(table):
         rows = spark.sql(f"SELECT * FROM {table} VERSION AS OF {version:d}")
         if until is not None:
@@ -161,7 +166,9 @@ def stream(
     """Return all messages as a streaming DataFrame, or those from a version or a time on.
 
     Columns: message_id and those of a message. DELETE commits of retention are skipped.
+    FailedPrecondition if the session would leave some out.
     """
+    check_reading(spark)
     reader = spark.readStream.format("delta").option("skipChangeCommits", "true")
     if from_version is not None:
         reader = reader.option("startingVersion", from_version)
