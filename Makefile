@@ -2,8 +2,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-OF_THE_SERVER := $(addprefix tests/acceptance/test_,server_killed.py server_push.py \
-	server_console.py server_rest.py cli_endpoint.py)
+OF_THE_SERVER := $(addprefix tests/acceptance/test_,server_killed.py server_storms.py \
+	server_push.py server_console.py server_rest.py cli_endpoint.py)
 NEED_JAVA := $(addprefix tests/,acceptance delta spark_lane)
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 # The tests start hundreds of processes: each would compile every module anew.

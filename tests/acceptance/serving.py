@@ -83,10 +83,14 @@ class ServerProcess:
         self._process.send_signal(number)
 
     def stop(self) -> int:
-        """Tell it to end, and return its exit code."""
+        """Close its clients, tell it to end, and return its exit code."""
         for channel in self._channels:
             channel.close()
         self._channels.clear()
+        return self.end()
+
+    def end(self) -> int:
+        """Tell it to end, and return its exit code; its clients stay."""
         process = self._process
         if process is None or process.poll() is not None:
             return -1
