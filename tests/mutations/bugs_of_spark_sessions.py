@@ -32,6 +32,9 @@ BUGS_OF_SPARK_SESSIONS = (
         "tables/lanes/spark/stored.py",
         "if not (cached.useMemory or cached.useDisk):",
         "if not (cached.useMemory and not cached.useDisk):",
+        needs_spark=(
+            "tests/delta/test_pull.py::test_what_a_session_has_cached_of_a_topic_hides_no_message",
+        ),
     ),
     Bug(
         "slow-job-loses-its-lease",

@@ -325,7 +325,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "races_with_retention",
         "as_of",
     ),
-    "tables/lanes/spark/stored.py": ("stored_rows",),
+    "tables/lanes/spark/stored.py": ("delta/test_pull",),
     "tables/lanes/spark/types.py": ("fuzz_sql",),
     "tables/lanes/spark/views.py": ("fuzz_sql",),
     "tables/lanes/direct/conditions.py": (
