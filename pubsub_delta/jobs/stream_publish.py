@@ -71,7 +71,7 @@ def stream_publish(
             trigger=trigger,
         )
         try:
-            terminal.follow(query, outcome, rows_of, beside=setting_aside)
+            terminal.follow(query, outcome, _message_count, beside=setting_aside)
             if setting_aside is not None and available_now:
                 setting_aside.awaitTermination()
         except StreamingQueryException as error:
@@ -85,7 +85,7 @@ def stream_publish(
     terminal.run(job)
 
 
-def rows_of(progress: Any) -> int:
+def _message_count(progress: Any) -> int:
     """Return the number of messages in a progress report."""
     return int(progress["numInputRows"])
 

@@ -22,16 +22,20 @@ from tests.unit.serving_calls import NAME, TOPIC, Calls, running, soon
 SELDOM = Timing(shortest_poll=3600, longest_poll=3600)
 
 
-def test_a_publish_wakes_the_writers_of_its_topic(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When no message is left, a writer waits for a publish through this server."""
-    written: list[str] = []
+class Written(list[str]):
+    """The subscriptions that were written to their tables; there was no message for any."""
 
-    def write(name: str) -> TableWrites:
-        written.append(name)
+    def write(self, name: str) -> TableWrites:
+        self.append(name)
         return TableWrites()
 
+
+def test_a_publish_wakes_the_writers_of_its_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When no message is left, a writer waits for a publish through this server."""
+    written = Written()
+
     async def test(calls: Calls) -> None:
-        monkeypatch.setattr(calls.backend, "write_table", write)
+        monkeypatch.setattr(calls.backend, "write_table", written.write)
         writers = TableWriters(calls.hub, SELDOM)
         plain = calls.store.get_subscription(NAME)
         await writers.run_worker(replace(plain, table_config=TableConfig("shop.orders")))
@@ -102,14 +106,10 @@ def test_a_table_that_this_server_has_set_is_written_to_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # "A change by this server takes effect at once", and by another one at the next refresh
-    written: list[str] = []
-
-    def write(name: str) -> TableWrites:
-        written.append(name)
-        return TableWrites()
+    written = Written()
 
     async def test(calls: Calls) -> None:
-        monkeypatch.setattr(calls.backend, "write_table", write)
+        monkeypatch.setattr(calls.backend, "write_table", written.write)
         monkeypatch.setattr(table_writes, "check", lambda *_: None)
         await calls.set_table("shop.orders")
         await soon(lambda: written == [NAME])
