@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 
 from pubsub_delta import ManualClock, PubSub
 from pubsub_delta.cli import checks
-from pubsub_delta.errors import DataLoss
+from pubsub_delta.errors import DataLoss, NotFound
 from tests.unit.in_memory import NAME, TOPIC
 
 SNAPSHOT = "before"
@@ -114,3 +114,29 @@ def test_messages_that_are_gone_are_data_loss_for_who_has_leased_them(tmp_path: 
     with pytest.raises(DataLoss, match="this table is gone"):
         batch.arrow()
     assert len(batch.ack().success) == 1
+
+
+def test_a_store_whose_directory_was_removed_begins_anew(tmp_path: Path) -> None:
+    """docs/guide/roots.md: "A program that has it open can create it anew there." """
+    store = PubSub(None, str(tmp_path / "store"), lane="direct")
+    for data in (b"first", b"second", b"third"):
+        store.create_topic(TOPIC)
+        store.create_subscription(NAME, TOPIC)
+        store.publish(TOPIC, [data])
+        assert [message.data for message in store.pull(NAME)] == [data]
+        shutil.rmtree(tmp_path / "store")
+        assert store.list_topics() == []
+        with pytest.raises(NotFound):
+            store.publish(TOPIC, [b"nowhere"])
+
+
+def test_a_store_that_another_program_creates_anew_is_read(tmp_path: Path) -> None:
+    """Its tables have as many versions as those of the earlier store, and other ids."""
+    store = PubSub(None, str(tmp_path / "store"), lane="direct")
+    for data in (b"first", b"second", b"third"):
+        another = PubSub(None, str(tmp_path / "store"), lane="direct")
+        another.create_topic(TOPIC)
+        another.create_subscription(NAME, TOPIC)
+        another.publish(TOPIC, [data])
+        assert [message.data for message in store.pull(NAME)] == [data]
+        (tmp_path / "store").rename(tmp_path / data.decode())

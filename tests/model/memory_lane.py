@@ -111,7 +111,11 @@ class MemoryLane:
         return self._table(table).schema.properties
 
     def version(self, table: str) -> int:
-        return len(self._table(table).versions) - 1
+        return self.last_commit(table)[0]
+
+    def last_commit(self, table: str) -> tuple[int, int]:
+        found = self._table(table)
+        return len(found.versions) - 1, id(found)
 
     def prefetching(self, *tables: str) -> AbstractContextManager[None]:
         return nullcontext()

@@ -157,4 +157,11 @@ BUGS_OF_LATER_LIVES: tuple[Bug, ...] = (
         "        if repeated:\n",
         "        if False:\n",
     ),
+    Bug(
+        "rows-of-an-earlier-store",
+        "A process reads the resources of a store that was removed, where another was created.",
+        "tables/registry/resource_table.py",
+        "            if (version, table_id) != (last, self._last_id):\n",
+        "            if version != last:\n",
+    ),
 )

@@ -141,7 +141,7 @@ BUGS_OF_TABLES = (
         "rows-remembered-for-ever",
         "A process does not see what others have written to the registry since it looked.",
         _RESOURCES,
-        "if version != last:",
+        "if (version, table_id) != (last, self._last_id):",
         "if last is None:",
     ),
     Bug(

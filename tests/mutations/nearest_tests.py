@@ -292,6 +292,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/registry/resource_table.py": (
         "resource_table",
+        "lanes/test_tables_that_are_gone",
         "lost_registry",
         "lost_answers",
         "layout_version",

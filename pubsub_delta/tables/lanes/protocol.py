@@ -10,7 +10,7 @@ searches the log for the metadata of its commit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -140,6 +140,12 @@ class Lane(Protocol):
 
     def version(self, table: str) -> int:
         """Return the version of the last commit; TableMissing."""
+
+    def last_commit(self, table: str) -> tuple[int, Hashable]:
+        """Return the version of the last commit, and a value to compare; TableMissing.
+
+        The value differs where another table was created at this path meanwhile.
+        """
 
     def prefetching(self, *tables: str) -> AbstractContextManager[None]:
         """Start reading the logs of tables, if reading one takes a request.

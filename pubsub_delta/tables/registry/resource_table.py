@@ -6,7 +6,7 @@ and written only if the row still has that etag. Else the row is read and decide
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -61,24 +61,25 @@ class ResourceTable:
         self._new_id = new_id
         self._create_all = create_all
         self._last: tuple[int | None, list[Row]] = (None, [])
+        self._last_id: Hashable = None
         self._added: tuple[int, Row] | None = None
 
     def rows(self) -> list[Row]:
-        """Return all rows, which are cached by version; none if the table was never created."""
+        """Return all rows, which are cached by commit; none if the table was never created."""
         return self._read()[1]
 
     def _read(self) -> tuple[int, list[Row]]:
         """Return all rows, and their version or an earlier one."""
         try:
-            version = self._lane.version(self._table)
+            version, table_id = self._lane.last_commit(self._table)
             last, rows = self._last
-            if version != last:
+            if (version, table_id) != (last, self._last_id):
                 self._check_layout_version()  # rows of another layout might not be read at all
                 found, read = self._lane.read_latest(self._table, version)
                 if read not in (None, version):
                     self._check_layout_version()
                 rows, version = found.to_pylist(), version if read is None else read
-                self._last = (version, rows)
+                self._last, self._last_id = (version, rows), table_id
         except TableMissing:
             self._check_not_lost()
             return -1, []

@@ -126,6 +126,11 @@ class DirectLane:
         with translating_errors(table), self.open_tables.newest(table) as opened:
             return int(opened.version())
 
+    def last_commit(self, table: str) -> tuple[int, str]:
+        """Return the version of the last commit, and the table's id; TableMissing, DataLoss."""
+        with translating_errors(table), self.open_tables.newest(table) as opened:
+            return int(opened.version()), str(opened.metadata().id)
+
     def prefetching(self, *tables: str) -> AbstractContextManager[None]:
         """Start updating tables in object storage, all at the same time."""
         return self.open_tables.prefetching(tables)

@@ -111,10 +111,14 @@ class SparkLane:
 
     def version(self, table: str) -> int:
         """Return the version of the last commit; DataLoss if its file was emptied; TableMissing."""
+        return self.last_commit(table)[0]
+
+    def last_commit(self, table: str) -> tuple[int, datetime]:
+        """Return the version and the time of the last commit; DataLoss, TableMissing."""
         last = self._run(f"DESCRIBE HISTORY {table} LIMIT 1", table)
         if last["operation"] is None:
             raise lost_commit(table, last["version"])
-        return int(last["version"])
+        return int(last["version"]), last["timestamp"]
 
     def prefetching(self, *tables: str) -> AbstractContextManager[None]:  # noqa: ARG002
         """Do nothing: reading a log takes Spark jobs, which would wait for each other."""
