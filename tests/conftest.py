@@ -28,13 +28,13 @@ from tests.servers import connect_server
 REPOSITORY = Path(__file__).resolve().parent.parent
 QUIET = f"-Dlog4j2.configurationFile={(REPOSITORY / 'conf/log4j2.properties').as_uri()}"
 SHORT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For a JVM that lives for some minutes at most: it spends no time on what pays in an hour."""
+"""For a JVM that lives for a minute or two: it spends no time on what pays later."""
 
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 SETTINGS = {
-    "spark.driver.extraJavaOptions": f"{QUIET} {SHORT}",
+    "spark.driver.extraJavaOptions": f"{QUIET} -XX:+UseSerialGC",
     "spark.sql.session.timeZone": "America/New_York",
     # Plans here are tiny, and there are thousands of them.
     "spark.sql.adaptive.enabled": "false",
