@@ -190,8 +190,8 @@ class LeaseJournals:
                 _forget(own, lock)
 
     def _others(self) -> list[Path]:
-        if self._folder is None or self._own is None:
-            return []
+        if self._folder is None or self._own is None or not self._folder.exists():
+            return []  # without the folder the store was removed
         alike = f"{self._own.name.partition('.')[0]}."
         found = (each for each in self._folder.iterdir() if each.name.startswith(alike))
         return [each for each in found if each != self._own and each.suffix != ".lock"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -136,6 +137,15 @@ def test_a_server_that_ends_in_order_leaves_nothing(tmp_path: Path) -> None:
     journal.end()
     one.end()
     assert list((tmp_path / FOLDER).iterdir()) == []
+
+
+def test_a_server_whose_store_was_removed_has_no_others_beside_it(tmp_path: Path) -> None:
+    """docs/guide/roots.md: "A program that has it open can create it anew there." """
+    running = here(tmp_path)
+    shutil.rmtree(tmp_path / FOLDER)
+    with running.abandoned() as found:
+        assert found == []
+    running.end()
 
 
 def test_of_a_server_that_is_taken_over_no_file_is_left(tmp_path: Path) -> None:
