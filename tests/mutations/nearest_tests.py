@@ -158,6 +158,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "cleaned_logs",
         "many_dead_letters",
         "lanes/test_tables_that_are_gone",
+        "lanes/test_table_writes",
         "maintenance_problems",
         "wrong_arguments",
     ),

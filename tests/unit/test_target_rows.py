@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -167,3 +168,16 @@ def test_a_value_that_is_not_null_must_be_there_however_deep(
             [ReceivedMessage("", "1", START, b'{"it": null}', {}, "", None)]
         )
         assert not found.unfit, "the whole value may be null"
+
+
+def test_a_member_that_is_named_as_metadata_has_no_column() -> None:
+    """The columns of metadata hold what the store knows of a message, and not what it says."""
+    columns = METADATA.set(4, pa.field("sku", pa.string()))
+    message = ReceivedMessage("", "7", START, b'{"sku": "a", "message_id": "8"}', {}, "", None)
+
+    config = TableConfig("shop.orders", use_table_schema=True, write_metadata=True)
+    found = RowConverter(config, "rows", columns, None).rows([message])
+    assert found.unfit == {0: "there is no column for message_id"}
+    config = replace(config, drop_unknown_fields=True)
+    (row,) = RowConverter(config, "rows", columns, None).rows([message]).rows.to_pylist()
+    assert (row["sku"], row["message_id"]) == ("a", "7")

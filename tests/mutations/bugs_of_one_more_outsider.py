@@ -1,0 +1,291 @@
+"""Seeded bugs of one more outsider, chosen without a look at the tests or at this list."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+BUGS_OF_ONE_MORE_OUTSIDER = (
+    Bug(
+        "retained-copies-of-acked",
+        "A seek brings back no acknowledged message whose key has a live lease.",
+        "policy/spans.py",
+        "        unacked = union(span for span in tidy if span.state is not State.ACKED)\n",
+        "        unacked = union(tidy)\n",
+    ),
+    Bug(
+        "activity-by-a-clock-behind",
+        "A use by a machine whose clock is behind makes a subscription look idle for longer.",
+        "policy/replay.py",
+        "active_time=max(now, last)",
+        "active_time=now",
+    ),
+    Bug(
+        "negative-default-unsigned",
+        "A negative default of a decimal field is read as a large number.",
+        "policy/schemas/avro_defaults.py",
+        'int.from_bytes(raw, "big", signed=True)',
+        'int.from_bytes(raw, "big")',
+    ),
+    Bug(
+        "end-of-a-search-rounded-up",
+        "A search until a nanosecond finds messages of the microsecond after it.",
+        "policy/message_queries.py",
+        'read_time(given, f"query.{name}", until=until)',
+        'read_time(given, f"query.{name}")',
+    ),
+    Bug(
+        "index-behind-a-list",
+        "A search for an item of lists ends with an error at a list of exactly as many items.",
+        "policy/json_fields.py",
+        "int(name) < len(found)",
+        "int(name) <= len(found)",
+    ),
+    Bug(
+        "newest-queries-forgotten",
+        "Of more queries than are remembered the newest is forgotten.",
+        "policy/streams.py",
+        "key=lambda stream: stream.lease_id)[-MAX_STREAMS:]",
+        "key=lambda stream: stream.lease_id)[:MAX_STREAMS]",
+    ),
+    Bug(
+        "published-at-the-cut",
+        "What was published at the very time that retention announces is lost to a seek.",
+        "tables/messages/commits.py",
+        "each.publish_time is None or each.publish_time >= bound:",
+        "each.publish_time is None or each.publish_time > bound:",
+    ),
+    Bug(
+        "member-named-as-metadata",
+        "A member of JSON data that is named as metadata is dropped, and not refused.",
+        "tables/target_rows.py",
+        "if name in self._columns.names and not (self._by_metadata and name in _METADATA):",
+        "if name in self._columns.names:",
+    ),
+    Bug(
+        "dry-run-without-writes-under-way",
+        "A dry run of maintain leaves out the messages whose write to a table is under way.",
+        "operations/maintain.py",
+        "count = state.count(State.AVAILABLE, State.WRITING)",
+        "count = state.count(State.AVAILABLE)",
+    ),
+    Bug(
+        "newest-ack-id-forgotten",
+        "Beyond the ack ids that a server remembers it forgets the newest.",
+        "server/leaser.py",
+        "        del ids[next(iter(ids))]\n",
+        "        ids.popitem()\n",
+    ),
+    Bug(
+        "large-message-never-sent",
+        "A message larger than what may wait for a stream is never sent.",
+        "server/assigner.py",
+        "if self.max_unsent and self.unsent and self.unsent + size > self.max_unsent:",
+        "if self.max_unsent and self.unsent + size > self.max_unsent:",
+    ),
+    Bug(
+        "place-of-a-large-body-given-back-twice",
+        "Later requests of a connection give back a place for large bodies that they do not hold.",
+        "server/rest/connection.py",
+        "                self._large.release()\n                self._holds_large = False\n",
+        "                self._large.release()\n",
+    ),
+    Bug(
+        "account-told-as-audience",
+        "The audience of push tokens is told as their account.",
+        "server/wire.py",
+        "        message.oidc_token.audience = config.oidc_token.audience\n",
+        "        message.oidc_token.audience = config.oidc_token.service_account_email\n",
+    ),
+    Bug(
+        "cleared-retention-is-a-month",
+        "A retention that an update clears is a month and not a week.",
+        "server/subscriber_service.py",
+        'fields["message_retention_duration"] = timedelta(days=7)',
+        'fields["message_retention_duration"] = timedelta(days=31)',
+    ),
+    Bug(
+        "tokens-without-an-end",
+        "A JWT without an end is valid for ever.",
+        "server/authentication.py",
+        '                exp={"essential": True},\n',
+        "",
+    ),
+    Bug(
+        "unsent-bytes-of-nobody",
+        "Messages that a stream lost before they were sent count as unsent for ever.",
+        "server/response_queue.py",
+        "            self._bytes -= delivery.size\n            if held:\n",
+        "            if held:\n                self._bytes -= delivery.size\n",
+    ),
+    Bug(
+        "exactly-a-page-has-more",
+        "A search that finds exactly a page of messages leads to an empty next page.",
+        "console/searches.py",
+        "                if len(self.found) == PAGE:\n"
+        "                    self.has_more = True\n"
+        "                    return\n"
+        "                self.found.append(message)\n",
+        "                self.found.append(message)\n"
+        "                if len(self.found) == PAGE:\n"
+        "                    self.has_more = True\n"
+        "                    return\n",
+    ),
+    Bug(
+        "empty-page-after-full-ones",
+        "A list of exactly a page of rows has an empty page behind it.",
+        "console/lists.py",
+        "return max(1, -(-self.total // PAGE_SIZE))",
+        "return self.total // PAGE_SIZE + 1",
+    ),
+    Bug(
+        "charts-in-seconds",
+        "The charts of metrics begin in January 1970.",
+        "console/charts.py",
+        "times = tuple(to_micros(each.time) / 1000 for each in moments)",
+        "times = tuple(to_micros(each.time) / 1_000_000 for each in moments)",
+    ),
+    Bug(
+        "half-a-pair-on-a-page",
+        "The page of a message whose JSON has half of a surrogate pair is an internal error.",
+        "console/formatting.py",
+        '("Cc", "Cs", "Cn", "Co", "Zl", "Zp")',
+        '("Cc", "Cn", "Co", "Zl", "Zp")',
+    ),
+    Bug(
+        "ever-longer-waits",
+        "A waiting pull of the command line asks ever more rarely.",
+        "cli/pull.py",
+        "pause = min(2 * pause, LONGEST)",
+        "pause = max(2 * pause, LONGEST)",
+    ),
+    Bug(
+        "late-acks-told-as-done",
+        "pull --auto-ack says SUCCESS of late acks that had no effect.",
+        "cli/pull.py",
+        "    return {*result.invalid, *late}.difference(counted)\n",
+        "    return {*result.invalid}.difference(counted)\n",
+    ),
+    Bug(
+        "project-of-letters-ignored",
+        "The project of a dead-letter topic is ignored: letters go to a topic of the own project.",
+        "cli/subscriptions.py",
+        'target = app.topic(given["dead_letter_topic"], given["dead_letter_topic_project"])',
+        'target = app.topic(given["dead_letter_topic"], None)',
+    ),
+    Bug(
+        "last-sort-key-first",
+        "Of several keys a listing is sorted by the last one first.",
+        "cli/grammar/selection.py",
+        "    for key, reverse in reversed(keys):\n",
+        "    for key, reverse in keys:\n",
+    ),
+    Bug(
+        "size-of-a-batch-goes-on",
+        "After the bytes of one batch each line of a file is published by a commit of its own.",
+        "cli/message_lines.py",
+        "            batch, size = [], 0\n",
+        "            batch = []\n",
+    ),
+    Bug(
+        "earlier-failures-of-ack-ids",
+        "Ack ids that failed before the last request of a command are told as acknowledged.",
+        "cli/endpoint/client.py",
+        "                failed |= refused\n",
+        "                failed = refused\n",
+    ),
+    Bug(
+        "line-breaks-not-quoted",
+        "A value with a line break makes two rows of CSV.",
+        "cli/printing.py",
+        "for mark in (delimiter, '\"', separator, end))",
+        "for mark in (delimiter, '\"', separator))",
+    ),
+    Bug(
+        "oldest-of-the-first-span",
+        "The age of a snapshot is that of its first span, though others reach as far back.",
+        "operations/snapshot.py",
+        "    return source.messages.earliest(reaching) or first.publish_time_min",
+        "    return source.messages.earliest([first]) or first.publish_time_min",
+    ),
+    Bug(
+        "writer-gives-up-beside-rows",
+        "A slice with one message that does not fit ends the writing, though others fit.",
+        "delivery/table_subscriptions.py",
+        "gives_up = unfit > 0 and not count and not writing.may_be_forwarded",
+        "gives_up = unfit > 0 and not writing.may_be_forwarded",
+    ),
+    Bug(
+        "policies-read-before-a-change",
+        "Policies that were read before a change are taken for those after it.",
+        "server/stored_policies.py",
+        "                generation, at = self._generation, self._uptime()\n"
+        "                self._last = _Read(generation, at, self._read())\n",
+        "                at, read = self._uptime(), self._read()\n"
+        "                self._last = _Read(self._generation, at, read)\n",
+    ),
+    Bug(
+        "pages-of-any-size",
+        "A page of a listing is as large as its client asks.",
+        "server/publisher_service.py",
+        "size = min(request.page_size or MOST_LISTED, MOST_LISTED)",
+        "size = request.page_size or MOST_LISTED",
+    ),
+    Bug(
+        "failed-streams-stay-open",
+        "Streams that fail count as open for ever.",
+        "server/interceptors.py",
+        '            counters.requests[name, "OK"] += 1\n'
+        "        finally:\n"
+        "            counters.open_streams -= 1\n",
+        '            counters.requests[name, "OK"] += 1\n            counters.open_streams -= 1\n',
+    ),
+    Bug(
+        "a-port-for-each-address",
+        "A server at a free port listens at another one for each address.",
+        "server/listening.py",
+        "        port = one.getsockname()[1]\n",
+        "",
+    ),
+    Bug(
+        "forms-of-done-jobs-count",
+        "The forms of jobs that are done take the room of others.",
+        "console/jobs.py",
+        "self._failed, self.form_bytes = None, 0",
+        "self._failed = None",
+    ),
+    Bug(
+        "filter-results-counted-twice",
+        "What a filter cache holds anew counts twice.",
+        "tables/lanes/direct/filter_cache.py",
+        "self._bytes += size - (0 if before is None else before[0])",
+        "self._bytes += size",
+    ),
+    Bug(
+        "lock-held-by-any-thread",
+        "A lock that one thread holds lets others through.",
+        "tables/lanes/locks.py",
+        "class _HeldLocks(threading.local):",
+        "class _HeldLocks:",
+    ),
+    Bug(
+        "publish-ends-a-writers-pause",
+        "Each publish ends the pause before a table that cannot be written.",
+        "server/table_writing.py",
+        "await asyncio.wait_for(self._ended.wait(), wait)",
+        "await asyncio.wait_for(self._woken.wait(), wait)",
+    ),
+    Bug(
+        "push-account-of-anybody",
+        "ModifyPushConfig sets a service account that its caller may not act as.",
+        "policy/permissions.py",
+        '        _on("subscriptions.update", "subscription"),\n        _as(_EMAIL),\n',
+        '        _on("subscriptions.update", "subscription"),\n',
+    ),
+    Bug(
+        "late-ack-lets-two-go-on",
+        "A late ack of a lost message lets one more of its key be handled.",
+        "callbacks.py",
+        "            if was_outstanding and call.stage is _Stage.RETURNED:\n",
+        "            if call.stage is _Stage.RETURNED:\n",
+    ),
+)
