@@ -288,4 +288,18 @@ BUGS_OF_ONE_MORE_OUTSIDER = (
         "            if was_outstanding and call.stage is _Stage.RETURNED:\n",
         "            if call.stage is _Stage.RETURNED:\n",
     ),
+    Bug(
+        "viewers-delete-topics",
+        "Whoever may read a topic may delete it.",
+        "policy/permissions.py",
+        '_on("topics.delete", "topic")',
+        '_on("topics.get", "topic")',
+    ),
+    Bug(
+        "schemas-attached-by-anybody",
+        "A topic is created with a schema that its creator may not attach.",
+        "policy/permissions.py",
+        '        _also("schemas.attach", f"{_SETTINGS}.schema"),\n',
+        "",
+    ),
 )

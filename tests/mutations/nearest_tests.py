@@ -97,7 +97,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "policy/iam.py": ("server_iam",),
     "policy/access.py": ("access", "server_access_changes"),
     "policy/access_files.py": ("access_files",),
-    "policy/permissions.py": ("access",),
+    "policy/permissions.py": ("access", "access_methods"),
     "policy/signing_keys.py": ("push_tokens",),
     "operations/iam.py": ("server_iam",),
     "tables/registry/iam_policies.py": ("server_iam", "server_access_changes"),
