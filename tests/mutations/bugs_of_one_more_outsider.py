@@ -302,4 +302,32 @@ BUGS_OF_ONE_MORE_OUTSIDER = (
         '        _also("schemas.attach", f"{_SETTINGS}.schema"),\n',
         "",
     ),
+    Bug(
+        "needed-from-the-last-follower",
+        "Of the messages that followed a snapshot only those of the last publish are kept for it.",
+        "tables/messages/commits.py",
+        "return min(stamps, default=None)",
+        "return max(stamps, default=None)",
+    ),
+    Bug(
+        "first-announcement-counts",
+        "A seek brings back what a later run of retention is about to delete.",
+        "tables/messages/commits.py",
+        "else max(bound, each.discards_before)",
+        "else min(bound, each.discards_before)",
+    ),
+    Bug(
+        "divided-by-what-the-log-has-left",
+        "A seek acknowledges later messages whose commits the log has forgotten.",
+        "tables/messages/commits.py",
+        "if commits[-1].version > 0 or any(each.removes_messages for each in commits):",
+        "if any(each.removes_messages for each in commits):",
+    ),
+    Bug(
+        "record-alike-in-one-field",
+        "A record is taken to fit a column if one of its fields does.",
+        "tables/target_rows.py",
+        "return names and all(_same(mine.type, theirs.type)",
+        "return names and any(_same(mine.type, theirs.type)",
+    ),
 )

@@ -324,6 +324,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "tables_in_memory",
         "retention_job",
         "races_with_retention",
+        "cleaned_logs",
         "as_of",
     ),
     "tables/lanes/spark/stored.py": ("delta/test_pull",),
