@@ -88,7 +88,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/push_tokens.py": ("push_tokens",),
     "server/authorization.py": ("server_access", "server_access_changes"),
     "server/authentication.py": ("access_files",),
-    "server/interceptors.py": ("server_access", "server_memory"),
+    "server/interceptors.py": ("server_access", "server_access_changes", "server_memory"),
     "server/policy_files.py": ("access_files",),
     "server/stored_policies.py": ("server_access_changes",),
     "server/table_writing.py": ("server_table_writers", "lanes/test_table_server"),
