@@ -337,17 +337,25 @@ def test_rows_that_were_made_for_other_messages_are_not_written(
     assert world.data == [b"a", b"b"]
 
 
-def test_maintain_writes_for_those_without_a_server(world: World) -> None:
+def test_maintain_writes_for_those_without_a_server(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "``dry_run`` only reports": what it would write, of which a part is on its way already."""
     world.make()
     world.subscribe()
     world.publish(b"a")
+    with monkeypatch.context() as patched:
+        kill_before(patched, DirectTarget, "append")
+        with pytest.raises(Killed):
+            world.write()
+    world.publish(b"b")
     name = f"projects/local/subscriptions/{NAME}"
     assert list(world.store.maintain(dry_run=True).lines()) == [
-        f"tables: {name}: 1 message would be written"
+        f"tables: {name}: 2 messages would be written"
     ]
     assert world.store.maintain(tables=False).written == {}
-    assert world.store.maintain().written == {name: 1}
-    assert world.data == [b"a"]
+    assert world.store.maintain().written == {name: 2}
+    assert world.data == [b"a", b"b"]
 
 
 def test_what_is_on_its_way_holds_up_its_key(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

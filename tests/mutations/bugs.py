@@ -26,6 +26,7 @@ from tests.mutations.bugs_of_listings import BUGS_OF_LISTINGS
 from tests.mutations.bugs_of_looks import BUGS_OF_LOOKS
 from tests.mutations.bugs_of_messages import BUGS_OF_MESSAGES
 from tests.mutations.bugs_of_newcomers import BUGS_OF_NEWCOMERS
+from tests.mutations.bugs_of_one_more_outsider import BUGS_OF_ONE_MORE_OUTSIDER
 from tests.mutations.bugs_of_operations import BUGS_OF_OPERATIONS
 from tests.mutations.bugs_of_order import BUGS_OF_ORDER
 from tests.mutations.bugs_of_outsiders import BUGS_OF_OUTSIDERS
@@ -105,4 +106,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_RIMS,
     *BUGS_OF_A_LATER_OUTSIDER,
     *BUGS_OF_SPARK_SESSIONS,
+    *BUGS_OF_ONE_MORE_OUTSIDER,
 )

@@ -63,7 +63,6 @@ BUGS_OF_VALUES = (
         "operations/read.py",
         'time = read_time(as_of, "as_of", until=True)',
         'time = read_time(as_of, "as_of")',
-        needs_spark=("tests/delta/test_replay.py::test_a_topic_can_be_read_as_it_was",),
     ),
     Bug(
         "nanoseconds-of-the-wire-ignored",

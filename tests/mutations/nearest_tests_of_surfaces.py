@@ -88,7 +88,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/push_tokens.py": ("push_tokens",),
     "server/authorization.py": ("server_access", "server_access_changes"),
     "server/authentication.py": ("access_files",),
-    "server/interceptors.py": ("server_access",),
+    "server/interceptors.py": ("server_access", "server_access_changes", "server_memory"),
     "server/policy_files.py": ("access_files",),
     "server/stored_policies.py": ("server_access_changes",),
     "server/table_writing.py": ("server_table_writers", "lanes/test_table_server"),
@@ -133,6 +133,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_push_calls",
         "server_push",
         "server_table_writers",
+        "server_partial_updates",
     ),
     "cli/application.py": (
         "cli_deletions",
@@ -175,7 +176,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "jobs/leases.py": ("job_consume",),
     "jobs/outputs.py": ("delta/test_outputs",),
     "console/message_data.py": ("console_values", "console_messages"),
-    "console/searches.py": ("console_searches",),
+    "console/searches.py": ("console_searches", "console_messages"),
     "cli/periods.py": (
         "cli_transforms",
         "cli_times",

@@ -231,6 +231,14 @@ def test_a_change_needs_more_only_for_what_its_mask_names() -> None:
     assert last == NeededPermission(ACT_AS, "projects/p", account_of=SUBSCRIPTION)
 
 
+def test_a_push_config_needs_the_account_that_it_names() -> None:
+    # "the caller … must have the iam.serviceAccounts.actAs permission for the service account"
+    modify, update = f"{SUB}/ModifyPushConfig", ("pubsub.subscriptions.update", SUBSCRIPTION)
+    act_as = (ACT_AS, "projects/p/serviceAccounts/job@example.com")
+    assert pairs(modify, subscription=SUBSCRIPTION, push_config=PUSH) == [update, act_as]
+    assert pairs(modify, subscription=SUBSCRIPTION, push_config=NO_PUSH) == [update]
+
+
 def test_a_snapshot_needs_its_project_and_its_subscription() -> None:
     create = f"{SUB}/CreateSnapshot"
     needed = [("pubsub.snapshots.create", "projects/q"), (CONSUME, SUBSCRIPTION)]

@@ -35,6 +35,13 @@ def test_a_time_selects_what_was_published_until_then(seconds: int, version: int
     assert as_of(published(), at(seconds)) == version
 
 
+def test_a_time_between_two_microseconds_is_the_earlier_one() -> None:
+    """ "The last moment of a range": what was published in the next microsecond is later."""
+    world = published()
+    messages = world.tables.messages(world.store.get_topic(TOPIC).uid)
+    assert version_as_of(messages, "2026-01-01T00:00:00.000000999Z") == (0, at(0))
+
+
 def test_every_version_that_there_is_can_be_read_and_no_other() -> None:
     world = published()
     assert [as_of(world, version) for version in range(3)] == [0, 1, 2]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pubsub_delta.policy.spans import MAX_NEW_SPANS
 from pubsub_delta.tables.ack_state import AckStates
 from pubsub_delta.tables.registry import Registry
 from tests.model.memory import LAYOUT
@@ -104,3 +105,18 @@ def test_the_log_keeps_what_a_subscription_that_sleeps_has_not_seen() -> None:
     world.be_at(2 * DAY)
     world.store.maintain(retention=False, log_retention="6h")
     assert world.backlog() == {"b": "available", "c": "available"}
+
+
+def test_a_seek_to_a_time_divides_messages_whose_commits_the_log_has_forgotten() -> None:
+    """A span has the messages of several publishes; which of them are earlier, the topic tells."""
+    world = InMemory()
+    for n in range(MAX_NEW_SPANS + 8):
+        world.be_at(n * MINUTE)
+        world.publish(str(n))
+    world.pull()
+    world.driver.world.lane.cut_log(LAYOUT.messages(world.store.get_topic(TOPIC).uid))
+    store = world.driver.open()  # another process, which has read no earlier commits
+    for n in range(1, MAX_NEW_SPANS + 8):
+        store.seek(NAME, time=at(n * MINUTE))
+        later = [str(each) for each in range(n, MAX_NEW_SPANS + 8)]
+        assert [each.data for each in world.driver.pull(store, NAME, None)] == later

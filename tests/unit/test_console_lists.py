@@ -14,6 +14,7 @@ pytest.importorskip("fastapi")
 
 from pubsub_delta.clock import ManualClock
 from pubsub_delta.console import overview, subscriptions
+from pubsub_delta.console.lists import PAGE_SIZE
 from pubsub_delta.console.measurements import MAX_AGE, MAX_AGE_OF_OTHERS, Measurements
 from pubsub_delta.errors import NotFound
 from pubsub_delta.resources import DeadLetterPolicy
@@ -107,6 +108,18 @@ def test_a_page_after_the_last_one_is_the_last_one(page: str) -> None:
         browser.store.create_topic(f"topic-{number:02}")
     shown = ids(browser.get("/topics", params={"page": page, "sort": "id"}).text)
     assert shown[-1] == ("topic-59" if page in ("2", "3", "999999999") else "topic-47")
+
+
+def test_a_page_that_is_full_is_the_last_one_if_nothing_follows() -> None:
+    browser = Browser()
+    for number in range(PAGE_SIZE - len(ids(browser.get("/topics").text))):
+        browser.store.create_topic(f"topic-{number:02}")
+    html = browser.get("/topics").text
+    assert (len(ids(html)), 'id="page-after"' in html) == (PAGE_SIZE, False)
+    browser.store.create_topic("topic-99")
+    html = browser.get("/topics").text
+    assert (len(ids(html)), 'id="page-after"' in html) == (PAGE_SIZE, True)
+    assert len(ids(browser.get("/topics?page=2").text)) == 1
 
 
 def test_a_list_tells_how_it_is_sorted_to_a_screen_reader() -> None:

@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from pubsub_delta.console.message_data import MAX_NODES, data_views, json_tree
+from pubsub_delta.console.searches import PAGE
 from pubsub_delta.resources import DeadLetterPolicy, Message
 from tests.unit.browsing import Browser, form_from_pairs, words
 from tests.unit.builders import HOUR, MINUTE
@@ -185,16 +186,20 @@ def test_messages_of_a_topic_without_a_subscription_are_found() -> None:
     assert lines(browser, TOPIC, text="thr") == ["three"]
 
 
-def test_what_is_found_stands_in_pages_the_newest_first() -> None:
+@pytest.mark.parametrize(("count", "pages"), [(PAGE - 1, 1), (PAGE, 1), (PAGE + 1, 2), (120, 3)])
+def test_what_is_found_stands_in_pages_the_newest_first(count: int, pages: int) -> None:
+    """Another page is offered where there are more messages."""
     browser = Browser()
-    browser.store.publish("flights", [str(n) for n in range(120)])
+    browser.store.publish("flights", [str(n) for n in range(count)])
     seen = lines(browser, MESSAGES)
     page = browser.get(f"{MESSAGES}/found").text
     while older := re.findall(r'id="older" href="([^"]*)"', page):
         at = unescape(older[0]).replace("/messages?", "/messages/found?")
         page = browser.get(at).text
         seen += re.findall(r'<code class="line"[^>]*>(.*?)</code>', page)
-    assert seen == [str(n) for n in reversed(range(120))]
+        pages -= 1
+    assert seen == [str(n) for n in reversed(range(count))]
+    assert pages == 1
 
 
 @pytest.mark.parametrize(

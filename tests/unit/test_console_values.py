@@ -43,6 +43,7 @@ FIGURES: list[tuple[Callable[[Any], str], Any, str]] = [
     (formatting.duration, timedelta(hours=25, minutes=1), "1 d 1 h"),
     (formatting.visible, "a\tb\nc", "a\tb\nc"),
     (formatting.visible, "\x00\x1f\x7f\x9f", "\\x00\\x1f\\x7f\\x9f"),
+    (formatting.visible, "\ud800", "\\ud800"),  # JSON may have it, and no page in UTF-8
     (formatting.visible, "\u2028\u2029\u202e\u2066", "\\u2028\\u2029\\u202e\\u2066"),
     (formatting.visible, "\xff\u0100", "ÿĀ"),
     (formatting.schema, None, "none"),

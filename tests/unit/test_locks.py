@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -188,3 +189,17 @@ def test_a_root_that_cannot_be_made_is_told_as_that(tmp_path: Path, root: str, w
     told = rf"^root: the directory .* cannot be made \({why}"
     with pytest.raises(FailedPrecondition, match=told), table_locks.locked(layout.topics):
         pass
+
+
+def test_a_lock_that_a_thread_holds_keeps_the_others_of_its_process_away(tmp_path: Path) -> None:
+    """ "A thread that holds it can take it again": the others of a store share its object."""
+    layout, shared = opened(tmp_path)
+
+    def write() -> None:
+        with shared.locked(layout.topics, wait=False):
+            pass
+
+    with ThreadPoolExecutor(1) as other:
+        with shared.locked(layout.topics), pytest.raises(Conflict):
+            other.submit(write).result()
+        other.submit(write).result()

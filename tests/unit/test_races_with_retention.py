@@ -285,3 +285,39 @@ def test_what_a_slow_publisher_adds_after_the_last_look_is_not_deleted(
     once(monkeypatch, Messages, "discard_before", late, "before")
     assert "a slow publisher" in clean_up(world).problems[FLIGHTS]
     assert world.stored() == ["old", "late"]
+
+
+def test_a_seek_brings_back_what_was_published_at_the_time_that_retention_announces() -> None:
+    """It deletes what was published before that time; what a topic retains begins at it."""
+    world = InMemory()
+    world.store.update_topic(TOPIC, message_retention_duration="10m")
+    world.publish("before")
+    world.be_at(MINUTE)
+    world.publish("at")
+    world.ack("before", "at")
+    world.be_at(11 * MINUTE - 1)
+    assert clean_up(world).discarded == {FLIGHTS: 1}
+    world.be_at(11 * MINUTE)
+    world.store.seek(NAME, time=at(0))
+    assert [each.data for each in world.pull()] == ["at"]
+
+
+def test_of_several_announcements_a_seek_goes_by_the_latest_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each run of retention announces what it deletes: a seek brings back nothing of any."""
+    world = InMemory()
+    world.store.update_topic(TOPIC, message_retention_duration="10m")
+    world.publish("first")
+    world.be_at(MINUTE)
+    world.publish("second")
+    world.ack("first", "second")
+    world.be_at(10 * MINUTE)
+    assert clean_up(world).discarded == {FLIGHTS: 1}
+    world.be_at(11 * MINUTE)
+    other = another(world)
+    once(
+        monkeypatch, Messages, "discard_before", lambda: seek_and_carry_out(other, world), "before"
+    )
+    assert clean_up(world).discarded == {FLIGHTS: 1}
+    assert world.stored() == []

@@ -207,6 +207,9 @@ def test_large_bodies_are_held_one_after_the_other() -> None:
     async def test(connect: Any, echo: Echo, _: Connections) -> None:
         large = "POST /{} HTTP/1.1\r\nHost: l\r\nContent-Length: 500\r\n\r\n" + "x" * 500
         first, second, third = [await connect() for _ in range(3)]
+        for each in (large.format("before"), "GET /before HTTP/1.1\r\nHost: l\r\n\r\n"):
+            await third.ask(each)  # the small one gives no place back
+        echo.asked.clear()
         first.writer.write(large.format("wait").encode())
         await echo.waiting.wait()
         second.writer.write(large.format("b").encode())

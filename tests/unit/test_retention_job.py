@@ -62,6 +62,18 @@ def test_what_came_since_the_last_commit_of_a_subscription_is_kept() -> None:
     assert list(store.backlog()) == ["new"]
 
 
+def test_a_snapshot_holds_the_first_message_that_followed_it_and_all_later_ones() -> None:
+    store = InMemory()
+    store.store.create_snapshot("before", NAME)
+    for second, data in enumerate("abc", start=1):
+        store.be_at(second)
+        store.publish(data)
+    store.ack("a", "b", "c")
+    assert run(store).discarded == {}
+    store.store.seek(NAME, snapshot="before")
+    assert list(store.backlog()) == ["a", "b", "c"]
+
+
 def test_a_snapshot_holds_what_it_captured_and_what_followed() -> None:
     store = InMemory()
     store.publish("captured")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import grpc
 from google.protobuf.duration_pb2 import Duration
 
 from pubsub_delta.server.grpc_services import PUBLISHER, SERVICES, SUBSCRIBER
+from pubsub_delta.server.publisher_service import paging
 from tests.unit.raw_calls import Server, refused
 from tests.unit.serving_world import WorldBackend, served
 
@@ -29,6 +31,13 @@ def server() -> Iterator[Server]:
         server.call(PUBLISHER, "CreateTopic", name=TOPIC)
         server.call(SUBSCRIBER, "CreateSubscription", name=SUBSCRIPTION, topic=TOPIC)
         yield server
+
+
+@pytest.mark.parametrize(("asked", "size"), [(0, 1_000), (7, 7), (1_000, 1_000), (1_001, 1_000)])
+def test_a_page_of_a_listing_has_a_thousand_resources_at_most(asked: int, size: int) -> None:
+    """Memory: a response is made as a whole, whatever its client asks for."""
+    paged = paging(SimpleNamespace(page_size=asked, page_token="t"))
+    assert paged == {"page_size": size, "page_token": "t"}
 
 
 # Publishing

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_requests import AckResponse, apply
@@ -216,6 +218,20 @@ def test_an_ack_that_was_written_is_confirmed_again() -> None:
     assert again.done
     assert not again.failures
     assert bench.state == before, "nothing is written for it"
+
+
+def test_of_the_acks_that_were_written_the_last_ones_are_confirmed_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Clients repeat what they have just asked for."""
+    monkeypatch.setattr("pubsub_delta.server.leaser.REMEMBERED_IDS", 2)
+    bench = Bench(exactly_once=True)
+    ack_ids = [bench.ack_id(bench.lease(1), n) for n in range(3)]
+    bench.leaser.acknowledge(ack_ids)
+    bench.exchange()
+    again = bench.leaser.acknowledge(ack_ids)
+    bench.exchange()
+    assert again.failures == {ack_ids[0]: INVALID_ACK_ID}
 
 
 def test_a_nack_that_was_written_is_confirmed_again() -> None:

@@ -14,7 +14,7 @@ import grpc
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from pubsub_delta.errors import Aborted
-from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy
+from pubsub_delta.resources import DeadLetterPolicy, ExpirationPolicy, RetryPolicy
 from pubsub_delta.server import partial_updates
 from pubsub_delta.server.grpc_services import SUBSCRIBER
 from pubsub_delta.tables.registry.registry import Registry
@@ -119,3 +119,31 @@ def test_whoever_is_overtaken_each_time_overwrites_nothing_with_the_last_try_eit
         asyncio.run(partial_updates.update(mask, read, write))
     assert over == stored
     assert len(over) > 1
+
+
+@pytest.mark.parametrize(
+    ("field", "usual"),
+    [
+        ("message_retention_duration", timedelta(days=7)),
+        ("ack_deadline_seconds", 10),
+        ("expiration_policy", ExpirationPolicy("31d")),
+        ("retry_policy", None),
+        ("retain_acked_messages", False),
+        ("labels", {}),
+    ],
+)
+def test_a_field_that_a_mask_names_without_a_value_is_as_that_of_a_new_subscription(
+    backend: WorldBackend, server: Server, field: str, usual: object
+) -> None:
+    """Pub/Sub: "Defaults to 7 days", "if it is 0, the default of 10 seconds", "a default policy
+    with `ttl` of 31 days will be used"."""
+    backend.store.update_subscription(
+        SUBSCRIPTION,
+        message_retention_duration="1d",
+        ack_deadline_seconds=60,
+        expiration_policy=ExpirationPolicy(None),
+        retain_acked_messages=True,
+        labels={"env": "test"},
+    )
+    update(server, field)
+    assert getattr(backend.store.get_subscription(SUBSCRIPTION), field) == usual

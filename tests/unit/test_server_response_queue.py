@@ -327,3 +327,25 @@ def test_no_response_has_more_bytes_of_messages_than_clients_take(
         assert list(map(len, found)) == expected
 
     asyncio.run(test())
+
+
+def test_what_its_consumer_has_lost_does_not_wait_to_be_sent() -> None:
+    """A stream with too much that waits is given nothing more."""
+
+    async def test() -> None:
+        consumer = Consumer(max_unsent=100)
+        queue = ResponseQueue(consumer)
+        received = ReceivedMessage("a", "1", START, b"", {}, "", None)
+        kept, lost = deliveries = [Delivery(1, n, 60, received=received) for n in range(2)]
+        for each in deliveries:
+            each.consumer = consumer
+            consumer.messages += 1
+            consumer.bytes += each.size
+        queue.put(deliveries)
+        assert consumer.unsent == 120
+        lost.consumer, consumer.messages, consumer.bytes = None, 1, kept.size
+        queue.end()
+        assert [len(each["received_messages"]) async for each in queue.responses()] == [1]
+        assert consumer.unsent == 0
+
+    asyncio.run(test())

@@ -15,7 +15,7 @@ from pubsub_delta import FailedPrecondition, TableConfig, TableState
 from pubsub_delta.delivery import table_writes
 from pubsub_delta.delivery.table_subscriptions import TableWrites
 from pubsub_delta.server import table_writing
-from pubsub_delta.server.table_writing import TableWriters
+from pubsub_delta.server.table_writing import LONGEST_PAUSE, TableWriters
 from pubsub_delta.server.timing import Timing
 from tests.unit.serving_calls import NAME, TOPIC, Calls, running, soon
 
@@ -100,6 +100,29 @@ def test_after_a_success_the_next_failure_pauses_shortly(monkeypatch: pytest.Mon
 
     running(test)
     assert pauses == [0.1, 0.2, 0.4, SELDOM.shortest_poll, 0.1]
+
+
+def test_a_publish_does_not_end_the_pause_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pub/Sub backs off when it cannot write: every publish would ask the broken table again."""
+    monkeypatch.setattr(table_writing, "SHORTEST_PAUSE", LONGEST_PAUSE)
+    written: list[str] = []
+
+    def write(name: str) -> TableWrites:
+        written.append(name)
+        return TableWrites(state=TableState.PERMISSION_DENIED, problem="it is refused")
+
+    async def test(calls: Calls) -> None:
+        monkeypatch.setattr(calls.backend, "write_table", write)
+        writers = TableWriters(calls.hub, SELDOM)
+        plain = calls.store.get_subscription(NAME)
+        await writers.run_worker(replace(plain, table_config=TableConfig("shop.orders")))
+        await soon(lambda: [each for each in writers._workers.values() if each._failures])
+        calls.hub.published(TOPIC)
+        await asyncio.sleep(0.05)
+        await writers.end_workers()
+
+    running(test)
+    assert written == [NAME]
 
 
 def test_a_table_that_this_server_has_set_is_written_to_at_once(

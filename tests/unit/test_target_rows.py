@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from pubsub_delta import TableConfig
+from pubsub_delta import SchemaType, TableConfig
+from pubsub_delta.policy.schemas.revisions import Revision
+from pubsub_delta.policy.schemas.validation import TypedReader
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.tables.target_rows import RowConverter, Rows
 from tests.unit.builders import START
@@ -164,6 +168,45 @@ def test_a_value_that_is_not_null_must_be_there_however_deep(
     if not nullable and not pa.types.is_integer(columns.field(0).type):
         inner = pa.schema([pa.field("it", type_of(part))])
         found = RowConverter(config, "rows", inner, None).rows(
-            [ReceivedMessage("", "1", START, b'{"it": null}', {}, "", None)]
+            [*messages, ReceivedMessage("", "9", START, b'{"it": null}', {}, "", None)]
         )
-        assert not found.unfit, "the whole value may be null"
+        assert sorted(found.unfit) == list(range(1, len(texts))), "the whole value may be null"
+
+
+def test_a_member_that_is_named_as_metadata_has_no_column() -> None:
+    """The columns of metadata hold what the store knows of a message, and not what it says."""
+    columns = METADATA.set(4, pa.field("sku", pa.string()))
+    message = ReceivedMessage("", "7", START, b'{"sku": "a", "message_id": "8"}', {}, "", None)
+
+    config = TableConfig("shop.orders", use_table_schema=True, write_metadata=True)
+    found = RowConverter(config, "rows", columns, None).rows([message])
+    assert found.unfit == {0: "there is no column for message_id"}
+    config = replace(config, drop_unknown_fields=True)
+    (row,) = RowConverter(config, "rows", columns, None).rows([message]).rows.to_pylist()
+    assert (row["sku"], row["message_id"]) == ("a", "7")
+
+
+@pytest.mark.parametrize(
+    ("size", "unit", "fits"),
+    [
+        (pa.int32(), pa.string(), True),
+        (pa.int32(), pa.int32(), False),
+        (pa.string(), pa.string(), False),
+    ],
+)
+def test_a_record_fits_a_column_whose_fields_all_have_its_types(
+    size: pa.DataType, unit: pa.DataType, fits: bool
+) -> None:
+    """A table whose columns do not fit is told before a message is leased for it."""
+    pytest.importorskip("fastavro")
+    of_record = [{"name": "size", "type": "int"}, {"name": "unit", "type": "string"}]
+    inner = {"type": "record", "name": "Box", "fields": of_record}
+    fields = [{"name": "box", "type": inner}]
+    definition = json.dumps({"type": "record", "name": "Order", "fields": fields})
+    revision = Revision("0a0b0c0d", START, definition)
+    typing = TypedReader("order", SchemaType.AVRO, revision, (revision,))
+    columns = pa.schema([pa.field("box", pa.struct([("size", size), ("unit", unit)]))])
+    config = TableConfig("shop.orders", use_topic_schema=True)
+    found = RowConverter(config, "rows", columns, typing).mismatch()
+    assert (found is None) is fits
+    assert fits or "column box is struct" in str(found)
