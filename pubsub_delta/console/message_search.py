@@ -245,7 +245,11 @@ def download(
         return StreamingResponse(_lines(search), 200, headers, "application/x-ndjson")
     handle, path = tempfile.mkstemp(suffix=".parquet")
     os.close(handle)
-    _write_parquet(search, path)
+    try:
+        _write_parquet(search, path)
+    except BaseException:
+        os.unlink(path)
+        raise
     return FileResponse(
         path,
         headers=headers,

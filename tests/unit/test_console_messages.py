@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import re
+import tempfile
+from contextlib import suppress
 from html import unescape
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,6 +18,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
+from pubsub_delta.console import message_search
 from pubsub_delta.console.message_data import MAX_NODES, data_views, json_tree
 from pubsub_delta.console.searches import PAGE
 from pubsub_delta.resources import DeadLetterPolicy, Message
@@ -279,6 +284,22 @@ def test_what_is_found_is_downloaded_as_json_lines_and_parquet() -> None:
     assert table.column_names == [
         "message_id", "publish_time", "ordering_key", "attributes", "data",
     ]  # fmt: skip
+
+
+def test_a_download_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither one that was sent, nor one whose disk was full."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    browser = searched()
+    assert browser.get(f"{MESSAGES}/download?format=parquet").status_code == 200
+    assert list(tmp_path.iterdir()) == []
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(message_search, "_write_parquet", full)
+    with suppress(OSError):
+        browser.get(f"{MESSAGES}/download?format=parquet")
+    assert list(tmp_path.iterdir()) == []
 
 
 def failing(sent: Message = Message(b"poisoned", {"carrier": "UA"}, "k1")) -> Browser:  # noqa: B008
