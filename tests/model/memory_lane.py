@@ -113,9 +113,8 @@ class MemoryLane:
     def version(self, table: str) -> int:
         return self.last_commit(table)[0]
 
-    def last_commit(self, table: str) -> tuple[int, int]:
-        found = self._table(table)
-        return len(found.versions) - 1, id(found)
+    def last_commit(self, table: str) -> tuple[int, str]:
+        return len(self._table(table).versions) - 1, table
 
     def prefetching(self, *tables: str) -> AbstractContextManager[None]:
         return nullcontext()

@@ -25,7 +25,8 @@ from tests.model.memory_lane import MemoryLane
 from tests.unit.builders import START, at
 
 READS = (
-    *("exists", "table_id", "properties", "version", "history", "read", "read_latest"),
+    *("exists", "table_id", "properties", "version", "last_commit", "history"),
+    *("read", "read_latest"),
     *("rows", "files", "transaction_version"),
 )
 WRITES = (
