@@ -331,8 +331,9 @@ class SparkLane:
         """Raise FailedPrecondition: no Spark statement removes commits or writes a checkpoint."""
         raise FailedPrecondition(
             f"{table}: the Spark lane cannot remove the commits that are older than {keep}; run "
-            "this where deltalake opens the storage, or let Delta do it by the table's properties "
-            "delta.enableExpiredLogCleanup and delta.logRetentionDuration"
+            "this where deltalake opens the storage. Delta does it by the table's property "
+            "delta.enableExpiredLogCleanup, but then a subscription that nobody has pulled for "
+            "delta.logRetentionDuration gets again what it has acknowledged"
         )
 
     def locked(self, table: str, *, wait: bool = True) -> AbstractContextManager[None]:
