@@ -293,7 +293,8 @@ def earlier(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]
         application, version = idempotency_id
         raise FailedPrecondition(
             f"idempotency_id: version {version} of {application!r} is not above the last version "
-            "that was published, and the topic's history does not have it; nothing was published: "
-            "use a higher version, or another application id"
+            "that was published, and the topic's history does not have it; nothing was published "
+            "now: unless it was published before that history begins, use a higher version, or "
+            "another application id"
         )
     return PublishResult(messages, commit.publish_time if commit else None, publish_id)

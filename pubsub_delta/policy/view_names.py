@@ -59,7 +59,7 @@ def distinct(
 
     A name that two resources would share, or that is reserved or too long, ends with a digest of
     the resource's name. Neither of the two keeps the plain name, so that a reader never gets the
-    messages of another topic by it.
+    messages of another topic by it. Nor does a resource whose plain name is one with a digest.
 
     >>> distinct({"topics/a-b": "a_b", "topics/c": "c"})
     {'topics/a-b': 'a_b', 'topics/c': 'c'}
@@ -67,12 +67,16 @@ def distinct(
     {'topics/a-b': 'a_b_9f85cc5b', 'topics/A.b': 'A_b_28678a32'}
     """
     plain = {resource: f"{prefix}{name}" for resource, name in wanted.items()}
-    count = Counter(name.casefold() for name in plain.values())
     taken = {name.casefold() for name in reserved}
-    found = {}
-    for resource, name in plain.items():
-        if count[name.casefold()] > 1 or name.casefold() in taken or len(name) > LONGEST:
+    found = dict(plain)
+    while True:
+        count = Counter(name.casefold() for name in found.values())
+        clashing = []
+        for resource, name in plain.items():
+            if count[name.casefold()] > 1 or name.casefold() in taken or len(name) > LONGEST:
+                clashing += [resource] if found[resource] == name else []
+        if not clashing:
+            return found
+        for resource in clashing:
             digest = hashlib.sha256(resource.encode()).hexdigest()[:8]
-            name = f"{name[: LONGEST - 9]}_{digest}"
-        found[resource] = name
-    return found
+            found[resource] = f"{plain[resource][: LONGEST - 9]}_{digest}"

@@ -6,6 +6,7 @@ creates.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -273,3 +274,21 @@ SCHEMAS = TableSchema(
     ),
     properties={**_REGISTRY, "delta.dataSkippingStatsColumns": "name,uid"},
 )
+
+_STATS = "delta.dataSkippingStatsColumns"
+_OF_A_STORE = (TOPICS, SUBSCRIPTIONS, SNAPSHOTS, SCHEMAS, MESSAGES, ACK_STATE, POSITIONS)
+
+
+def is_of_a_store(columns: Collection[str], properties: Mapping[str, str]) -> bool:
+    """Return whether a table is one of a store's own, by its columns and a property.
+
+    >>> is_of_a_store(POSITIONS.columns.names, POSITIONS.properties)
+    True
+    >>> is_of_a_store(POSITIONS.columns.names, {})
+    False
+    """
+    return any(
+        set(each.columns.names) <= set(columns)
+        and properties.get(_STATS) == each.properties[_STATS]
+        for each in _OF_A_STORE
+    )

@@ -118,3 +118,28 @@ def test_resources_of_one_are_those_of_the_other(
     other.delete_topic(name)
     with pytest.raises(NotFound, match=name):
         one.get_topic(name)
+
+
+def test_what_a_session_has_cached_of_the_store_hides_nothing_of_what_others_do(both: Both) -> None:
+    """docs/guarantees.md: "What is told as published can be received."
+
+    A program that looks at the registry in SQL may have cached it, and so the ack state.
+    """
+    topic, name = both.pair()
+    tables = [f"delta.`{both.root}/{kind}`" for kind in ("topics", "subscriptions")]
+    cached = [both.spark.table(each).cache() for each in (*tables, both.ack_state_table(name))]
+    for each in cached:
+        assert each.count()
+    both.direct.publish(topic, ["of the first"])
+    assert both.direct.pull(name).message_count == 1
+    assert both.spark_lane.pull(name).message_count == 0  # they are leased
+    both.direct.delete_subscription(name)
+    both.direct.delete_topic(topic)
+    both.direct.create_topic(topic)
+    both.direct.create_subscription(name, topic)
+    with pytest.raises(AlreadyExists):
+        both.spark_lane.create_topic(topic)
+    both.spark_lane.publish(topic, ["of the second"])
+    assert [each.data for each in both.direct.pull(name)] == [b"of the second"]
+    for each in cached:
+        each.unpersist()

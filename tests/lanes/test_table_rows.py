@@ -310,6 +310,24 @@ def test_the_tables_of_the_store_are_nobodys_target(tmp_path: Path) -> None:
     assert made.table_config.state is TableState.ACTIVE
 
 
+def test_the_tables_of_a_store_are_nobodys_target_however_their_root_is_written(
+    tmp_path: Path,
+) -> None:
+    """Nor are those of another store: as of one in a catalog, which is somewhere below the root."""
+    world, other = World(tmp_path / "one"), World(tmp_path / "other")
+    other.store.create_subscription("billing", TOPIC)
+    topic, uid = other.store.get_topic(TOPIC).uid, other.store.get_subscription("billing").uid
+    own = [f"messages/{topic}", f"positions/{topic}", f"ack_state/{uid}", "topics"]
+    own += ["subscriptions", "snapshots", "schemas"]
+    for root in (world.root, other.root):
+        store = PubSub(None, str(root), tables_root=f"file:{tmp_path}")
+        for table in own:
+            with pytest.raises(InvalidArgument, match="among the tables of the store"):
+                store.create_subscription(
+                    NAME, TOPIC, table_config=TableConfig(f"other/store/{table}")
+                )
+
+
 def test_a_subscription_is_shown_while_the_storage_of_its_table_does_not_answer(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,13 @@ BUGS_OF_PLATFORMS = (
         "",
     ),
     Bug(
+        "view-of-another-topic",
+        "A topic that is called as the view of another one has its messages in that view.",
+        _NAMES,
+        "Counter(name.casefold() for name in found.values())",
+        "Counter(name.casefold() for name in plain.values())",
+    ),
+    Bug(
         "view-replaces-what-came",
         "A view that was not there is created over what somebody else has made meanwhile.",
         _VIEWS,

@@ -37,6 +37,17 @@ BUGS_OF_SPARK_SESSIONS = (
         ),
     ),
     Bug(
+        "registry-from-the-cache",
+        "A session that has cached the registry publishes to a topic that was deleted since.",
+        "tables/lanes/spark/lane.py",
+        "rows = stored(self.spark, table)",
+        "rows = self.spark.table(table)",
+        needs_spark=(
+            "tests/delta/test_two_lanes.py"
+            "::test_what_a_session_has_cached_of_the_store_hides_nothing_of_what_others_do",
+        ),
+    ),
+    Bug(
         "slow-job-loses-its-lease",
         "A batch that takes longer than its lease is written again and again.",
         "jobs/leases.py",

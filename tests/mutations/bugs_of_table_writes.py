@@ -172,4 +172,11 @@ BUGS_OF_TABLE_WRITES = (
         "        except Unwritable:\n            raise\n"
         "        return table_writes.given_back\n    target.append",
     ),
+    Bug(
+        "own-table-by-another-url",
+        "A subscription writes rows into a topic, where the root is written in another way.",
+        "tables/lanes/direct/targets.py",
+        "if is_of_a_store(self.columns.names, ",
+        "if is_of_a_store(self.columns.names[1:], ",
+    ),
 )

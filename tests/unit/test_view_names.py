@@ -47,6 +47,17 @@ def test_of_two_with_one_name_neither_has_it_whatever_else_is_there() -> None:
     assert distinct({"x": "orders_a", "w": "orders_A"})["x"] == both["x"]
 
 
+def test_a_topic_that_is_called_as_the_view_of_another_has_a_view_of_its_own() -> None:
+    # "If two resources would have the same view, […] both names end with eight digits of a digest."
+    wanted = {"topics/a-b": "a_b", "topics/A.b": "A_b"}
+    ended = distinct(wanted)["topics/a-b"]
+    for _ in range(3):
+        wanted[f"topics/{ended}"] = ended
+        found = distinct(wanted)
+        assert len({name.casefold() for name in found.values()}) == len(wanted)
+        ended = found[f"topics/{ended}"]
+
+
 def test_a_reserved_name_is_not_given_out() -> None:
     assert distinct({"x": "Topics"}, reserved=["topics"])["x"].startswith("Topics_")
     assert distinct({"x": "Topics"}, "p_", reserved=["topics"]) == {"x": "p_Topics"}

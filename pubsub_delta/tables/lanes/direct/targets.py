@@ -16,6 +16,7 @@ from pubsub_delta.table_config import TableState
 from pubsub_delta.tables.lanes.direct.errors import translating_errors
 from pubsub_delta.tables.lanes.direct.storage import reaches
 from pubsub_delta.tables.lanes.protocol import TableMissing
+from pubsub_delta.tables.schemas import is_of_a_store
 from pubsub_delta.tables.targets import Outcome, Unwritable
 
 _CHECKED = ("delta.constraints.", "delta.invariants")
@@ -28,8 +29,8 @@ _DENIED = re.compile(r"Permission denied|os error 13|\b(401|403) [A-Z]|AccessDen
 class DirectTarget:
     """Implements ``Target`` for a table at a path or URL, opened at its last version.
 
-    Unwritable if it does not exist, cannot be opened, or, where it ``takes_rows``, has features
-    that deltalake does not keep.
+    Unwritable if it does not exist, cannot be opened, or, where it ``takes_rows``, is one of a
+    store's own, or has features that deltalake does not keep.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class DirectTarget:
         except Exception as error:
             raise self._denied(error) or error from None
         if takes_rows:
+            self._refuse_own_tables()
             self._refuse_conditions()
 
     @property
@@ -104,6 +106,14 @@ class DirectTarget:
                 )
         except Exception as error:
             raise self._denied(error) or error from None
+
+    def _refuse_own_tables(self) -> None:
+        """Refuse the tables of stores, also by another URL, and those of a schema of a catalog."""
+        if is_of_a_store(self.columns.names, self._table.metadata().configuration):
+            raise Unwritable(
+                TableState.PERMISSION_DENIED,
+                f"{self._path} is among the tables of the store itself, or of another one",
+            )
 
     def _refuse_conditions(self) -> None:
         found = [name for name in self._table.metadata().configuration if name.startswith(_CHECKED)]

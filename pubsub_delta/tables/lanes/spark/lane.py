@@ -156,17 +156,18 @@ class SparkLane:
         columns: Sequence[str] | None = None,
         version: int | None = None,
     ) -> pa.Table:
-        """Return the current rows, or those of a version; TableMissing.
+        """Return the current rows, or those of a version, whatever is cached; TableMissing.
 
         FailedPrecondition for a setting of the session by which rows are left out.
         """
-        check_reading(self.spark)
-        chosen = "*" if columns is None else ", ".join(map(quoted, columns))
-        when = "" if version is None else f" VERSION AS OF {version:d}"
         with translating_errors(table):
-            rows = self.spark.sql(
-                f"SELECT {chosen} FROM {table}{when} WHERE {sql.condition(where)}"
-            )
+            if version is None:
+                rows = stored(self.spark, table)
+            else:
+                check_reading(self.spark)
+                rows = self.spark.sql(f"SELECT * FROM {table} VERSION AS OF {version:d}")
+            wanted = rows.where(sql.condition(where))
+            rows = wanted if columns is None else wanted.select(*map(quoted, columns))
         return collected(rows, table)
 
     def read_latest(
@@ -334,8 +335,9 @@ class SparkLane:
         """Raise FailedPrecondition: no Spark statement removes commits or writes a checkpoint."""
         raise FailedPrecondition(
             f"{table}: the Spark lane cannot remove the commits that are older than {keep}; run "
-            "this where deltalake opens the storage, or let Delta do it by the table's properties "
-            "delta.enableExpiredLogCleanup and delta.logRetentionDuration"
+            "this where deltalake opens the storage. Delta does it by the table's property "
+            "delta.enableExpiredLogCleanup, but then a subscription that nobody has pulled for "
+            "delta.logRetentionDuration gets again what it has acknowledged"
         )
 
     def locked(self, table: str, *, wait: bool = True) -> AbstractContextManager[None]:
