@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from pubsub_delta import (
 )
 from pubsub_delta.policy import spans
 from tests.conftest import Bench
+from tests.lanes.test_cut_logs import cut_log
 
 
 def texts(bench: Bench, subscription: str) -> list[str]:
@@ -191,3 +193,12 @@ def test_a_topic_can_be_read_as_it_was(bench: Bench) -> None:
     assert stored(first - timedelta(seconds=1)) == []
     with pytest.raises(InvalidArgument, match="as_of: 99"):
         stored(99)
+
+
+def test_a_version_that_the_log_has_forgotten_is_refused_by_name(bench: Bench) -> None:
+    topic = bench.topic()
+    published(bench, topic, "a")
+    path = Path(bench.messages_table(topic).split("`")[1])
+    cut_log(path, lambda: published(bench, topic, "b"))
+    with pytest.raises(FailedPrecondition, match="is not kept"):
+        bench.store.read_topic(topic, as_of=1)

@@ -82,6 +82,11 @@ def translating_errors(table: str | None, *, of_others: bool = False) -> Iterato
                 f"{table}: this session has no permission for it ({_first_line(error)}); grant "
                 "it, or choose another root: a URL or a catalog schema that the session can use"
             ) from error
+        if table is not None and not of_others and condition == "DELTA_VERSION_NOT_FOUND":
+            raise FailedPrecondition(
+                f"{table}: that version is not kept ({_first_line(error)}); "
+                "delta.logRetentionDuration of the table says how long versions are kept"
+            ) from error
         translated = translate_error(error, None if of_others else table)
         if translated is None or (
             of_others and isinstance(translated, DataLoss) and _names_no_table(error)
