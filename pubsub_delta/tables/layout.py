@@ -23,7 +23,7 @@ class Layout:
     """The tables under one root, each as an identifier of SQL.
 
     ``base`` is a directory without a slash at its end, or a catalog schema as it was written;
-    ``in_catalog`` says which.
+    ``in_catalog`` says which. ``catalog``: that of a schema which was written without one.
 
     >>> layout_of("/data/pubsub").messages("0" * 4)
     'delta.`/data/pubsub/messages/0000`'
@@ -35,6 +35,7 @@ class Layout:
 
     base: str
     in_catalog: bool
+    catalog: str | None = None
 
     @property
     def topics(self) -> str:
@@ -77,7 +78,10 @@ class Layout:
         """The catalog schema as an identifier."""
         found = _SCHEMA.fullmatch(self.base)
         assert found is not None
-        return ".".join(_quoted(_plain(part)) for part in found.groups() if part is not None)
+        parts = [_plain(part) for part in found.groups() if part is not None]
+        if len(parts) == 1 and self.catalog is not None:
+            parts.insert(0, self.catalog)
+        return ".".join(map(_quoted, parts))
 
     def local_directory(self) -> str | None:
         """The root on the local file system, or None if it is elsewhere."""

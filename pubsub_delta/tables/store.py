@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,9 @@ class Tables:
     ) -> None:
         self.new_id = new_id
         self.layout = layout_of(root)
+        if self.layout.in_catalog and spark is not None and not callable(spark):
+            # Else USE CATALOG in the session would make it another store.
+            self.layout = replace(self.layout, catalog=spark.catalog.currentCatalog())
         self.lanes = Lanes(spark, self.layout, lane, hadoop)
         self.table_locations = TableLocations(self.layout, tables_root)
         self._commits = CommitCache()

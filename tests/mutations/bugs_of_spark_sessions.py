@@ -68,4 +68,15 @@ BUGS_OF_SPARK_SESSIONS = (
         "            if beside is not None and beside.exception() is not None:",
         "            if beside is None and query.exception() is not None:",
     ),
+    Bug(
+        "store-of-another-catalog",
+        "After USE CATALOG a program publishes to the store of that name in another catalog.",
+        "tables/layout.py",
+        "        if len(parts) == 1 and self.catalog is not None:",
+        "        if len(parts) == 0 and self.catalog is not None:",
+        needs_spark=(
+            "tests/spark_lane/test_platforms.py::"
+            "test_a_store_stays_in_its_catalog_whatever_catalog_the_session_takes_later",
+        ),
+    ),
 )

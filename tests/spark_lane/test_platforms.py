@@ -56,6 +56,9 @@ NO_NAMESPACE = (
 )
 
 
+_JDBC = "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
+
+
 @pytest.fixture
 def schema(spark: SparkSession) -> Iterator[str]:
     spark.sql("CREATE SCHEMA `2025pubsub`")  # digits first
@@ -128,3 +131,19 @@ def test_types_of_csv_are_not_found_out_where_times_would_change(
         FailedPrecondition, match=r"does not allow setting spark\.sql\.timestampType"
     ):
         readers.read(platform, source, readers.ReadOptions(infer=True))
+
+
+def test_a_store_stays_in_its_catalog_whatever_catalog_the_session_takes_later(
+    spark: SparkSession, schema: str
+) -> None:
+    """ "Messages must not reach whom they do not belong to": other catalogs have such a schema."""
+    session = spark.newSession()
+    store = PubSub(session, schema)
+    store.create_topic("orders")
+    session.conf.set("spark.sql.catalog.other", _JDBC)
+    session.conf.set("spark.sql.catalog.other.url", "jdbc:derby:memory:other;create=true")
+    session.sql("USE other")
+    assert session.catalog.currentCatalog() == "other"
+    store.create_subscription("billing", "orders")
+    store.publish("orders", [b"tea"])
+    assert [message.data for message in store.pull("billing")] == [b"tea"]
