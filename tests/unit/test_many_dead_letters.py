@@ -15,7 +15,7 @@ from pubsub_delta.delivery import dead_letters
 from pubsub_delta.tables.messages.commits import metadata_of
 from pubsub_delta.tables.store import Tables
 from tests.model.memory_lane import MemoryLane
-from tests.unit.in_memory import LETTERS, NAME, InMemory
+from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 
 ATTEMPTS = 5
 PREFIX = "CloudPubSubDeadLetterSource"
@@ -144,3 +144,22 @@ def test_what_nobody_can_get_is_not_counted_as_forwarded(monkeypatch: pytest.Mon
     assert told.dead_letters == {}
     assert "nothing is lost" in told.problems[f"projects/local/subscriptions/{NAME}"]
     assert world.backlog() == {"a": "available"}
+
+
+@pytest.mark.parametrize("detached", ["a-sub", "m-sub", "z-sub"])
+def test_a_detached_subscription_does_not_keep_those_of_others(detached: str) -> None:
+    """Of ``maintain``: dead letters are forwarded for each subscription that is attached."""
+    world, names = InMemory(), ["a-sub", "m-sub", "z-sub"]
+    for name in names:
+        policy = DeadLetterPolicy(LETTERS, ATTEMPTS)
+        world.store.create_subscription(name, TOPIC, dead_letter_policy=policy)
+    world.publish("x")
+    for name in names * ATTEMPTS:
+        ack_ids = [each.ack_id for each in world.store.pull(name, 10)]
+        world.store.modify_ack_deadline(name, ack_ids, 0)
+    world.store.detach_subscription(detached)
+    done = world.store.maintain().dead_letters
+    kept = {f"projects/local/subscriptions/{name}" for name in names} - {
+        f"projects/local/subscriptions/{detached}"
+    }
+    assert done == dict.fromkeys(kept, 1)
