@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 _NEXT = "        with _reporting(report, subscription.name):\n"
+_TELLS = "                report.problems[subscription.name] = done.problem\n"
 
 BUGS_OF_MORE_RIMS = (
     Bug(
@@ -55,5 +56,47 @@ BUGS_OF_MORE_RIMS = (
         "operations/maintain.py",
         "            continue\n" + _NEXT + "            name =",
         "            break\n" + _NEXT + "            name =",
+    ),
+    Bug(
+        "losses-of-the-last-part",
+        "A pull whose lost messages are not in the last part that is read tells of no loss.",
+        "delivery/leases.py",
+        "left, lost = left - part, lost | gone",
+        "left, lost = left - part, gone",
+    ),
+    Bug(
+        "one-more-than-fits",
+        "A read whose first part fills its room returns one message more than fits.",
+        "delivery/leases.py",
+        "found += read[: fitting or (0 if found else 1)]",
+        "found += read[: fitting or 1]",
+    ),
+    Bug(
+        "problem-behind-letters",
+        "maintain tells no reason why some dead letters were not forwarded if others were.",
+        "operations/maintain.py",
+        "            if done.problem:\n" + _TELLS,
+        "            elif done.problem:\n" + _TELLS,
+    ),
+    Bug(
+        "letters-of-the-last-commit",
+        "Of dead letters that are forwarded in several commits those of the last are told.",
+        "delivery/dead_letters.py",
+        "                count += messages\n",
+        "                count = messages\n",
+    ),
+    Bug(
+        "unheard-after-confirmations",
+        "A stream with many unread confirmations hears no more of its client, who reads them.",
+        "server/response_queue.py",
+        "        self._read.set()\n",
+        "",
+    ),
+    Bug(
+        "messages-bounded-apart",
+        "Each subscription of a server may have as many messages in memory as all of them.",
+        "server/memory.py",
+        "whole.messages >= whole._most_messages",
+        "self.messages >= whole._most_messages",
     ),
 )

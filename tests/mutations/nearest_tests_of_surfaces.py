@@ -109,7 +109,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_seeks",
     ),
     "server/lease_journals.py": ("server_lease_journals", "server_memory"),
-    "server/memory.py": ("server_memory",),
+    "server/memory.py": ("server_memory", "server_rims"),
     "server/assigner.py": ("server_memory", "server_assigner"),
     "server/ack_futures.py": ("server_seeks",),
     "server/publisher_service.py": ("server_answers",),

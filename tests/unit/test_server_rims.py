@@ -17,7 +17,7 @@ from pubsub_delta.server import dispatcher
 from pubsub_delta.server.assigner import Consumer, Delivery, Receiver
 from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.memory import Memory
-from pubsub_delta.server.response_queue import ResponseQueue
+from pubsub_delta.server.response_queue import MOST_UNCONFIRMED, ResponseQueue
 from pubsub_delta.server.timing import Timing
 from tests.unit.builders import START
 from tests.unit.serving import LONG
@@ -195,3 +195,30 @@ def test_a_pulled_message_takes_no_memory_once_it_was_sent() -> None:
         await calls.acknowledge(*ack_ids)
 
     running(test)
+
+
+def test_a_client_that_reads_its_confirmations_is_heard_again() -> None:
+    """Above a number of unread confirmations no further request is read, until they are read."""
+
+    async def test() -> None:
+        queue = ResponseQueue(Consumer())
+        queue.expect(MOST_UNCONFIRMED + 1)
+        queue.confirm("acknowledge_confirmation", {"ack_ids": ["a"] * (MOST_UNCONFIRMED + 1)})
+        hearing = asyncio.ensure_future(queue.room())
+        await asyncio.sleep(0)
+        assert not hearing.done()
+        await anext(queue.responses())
+        await asyncio.wait_for(hearing, LONG)
+
+    asyncio.run(test())
+
+
+def test_the_messages_of_all_subscriptions_are_bounded_together() -> None:
+    """The limit of outstanding messages is that of a server, over all of its subscriptions."""
+    whole = Memory(most_messages=5)
+    one, other = whole.part(), whole.part()
+    one.add(3, 10)
+    other.add(1, 10)
+    assert not one.is_full
+    other.add(1, 10)
+    assert (one.is_full, other.is_full) == (True, True)
