@@ -99,4 +99,18 @@ BUGS_OF_MORE_RIMS = (
         "whole.messages >= whole._most_messages",
         "self.messages >= whole._most_messages",
     ),
+    Bug(
+        "journal-left-after-a-failure",
+        "A journal that could not be written frees messages that consumers were given since.",
+        "server/lease_journals.py",
+        "            with suppress(OSError):\n                self._path.unlink(missing_ok=True)\n",
+        "",
+    ),
+    Bug(
+        "given-of-one-lease",
+        "Of messages of several leases that are given at once only one lease is noted.",
+        "server/lease_journals.py",
+        'self._write("".join(lines))',
+        'self._write(lines[-1] if lines else "")',
+    ),
 )
