@@ -143,3 +143,15 @@ def test_an_earlier_table_that_may_not_be_written_is_not_waited_for(
     world.write(world.another())
     assert DeltaTable(str(elsewhere)).to_pyarrow_table()["data"].to_pylist() == [b"a"]
     assert world.states() == {}
+
+
+def test_maintain_writes_for_others_beside_a_detached_subscription(world: World) -> None:
+    """Of ``maintain``: "messages written to the tables of subscriptions", each that is attached."""
+    world.make()
+    for name in ("one", "two"):
+        world.subscribe(name=name)
+    world.store.detach_subscription("one")
+    world.subscribe(name="three")  # however they are listed, one of the others is after it
+    world.publish(b"a")
+    written = world.store.maintain().written
+    assert written == {f"projects/local/subscriptions/{name}": 1 for name in ("two", "three")}

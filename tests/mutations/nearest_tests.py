@@ -159,6 +159,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "many_dead_letters",
         "lanes/test_tables_that_are_gone",
         "lanes/test_table_writes",
+        "lanes/test_table_ended",
         "maintenance_problems",
         "wrong_arguments",
     ),

@@ -358,3 +358,18 @@ def test_a_dropped_message_lets_its_key_go_on(make: Made, answers: Answers, retu
     eventually(lambda: callbacks.loaded() == (0, 0))
     eventually(lambda: not callbacks._waiting)
     assert not {1, 2} & set(answers.ids)
+
+
+def test_what_is_dropped_of_several_keys_is_called_of_none(make: Made, answers: Answers) -> None:
+    """A queued message that is dropped is not called any more, of whichever key it is."""
+    free = threading.Event()
+    for n in (0, 1, 2):
+        answers.on[n] = lambda message: free.wait(PATIENCE)
+    callbacks = make(max_workers=3, ordered=True)
+    put(callbacks, LEASE, *(received(n, "abc"[n % 3]) for n in range(6)))
+    put(callbacks, OTHER_LEASE, *(received(n, "abc"[n % 3]) for n in range(6, 9)))
+    answers.wait_for(0, 1, 2)
+    callbacks.drop_leased_before(START + SECOND)
+    free.set()
+    answers.wait_for(6, 7, 8)
+    assert not {3, 4, 5} & set(answers.ids)

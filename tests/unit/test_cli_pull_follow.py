@@ -151,6 +151,19 @@ def test_follow_tells_what_it_could_not_acknowledge(
     assert "Failed to ack the messages with the following ackIds: [id]" in shown.stderr
 
 
+def test_follow_tells_at_its_end_of_every_batch_what_it_could_not_acknowledge(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """gcloud's pull tells "FAILURE" of an ack that had no effect: the message comes again."""
+    world.store.publish("flights", ["a"])
+    world.meanwhile = [lambda: world.store.publish("flights", ["b"]), lambda: None]
+    outcomes = [{"first"}, set[str]()]
+    monkeypatch.setattr(pull, "_not_acked", lambda *_: outcomes.pop(0))
+    shown = world.run("--follow", DATA)
+    assert (shown.exit_code, shown.stdout) == (1, "a\nb\n")
+    assert "the following ackIds: [first]" in shown.stderr
+
+
 def test_a_tail_ends_when_nobody_reads_it_any_more(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -288,3 +288,15 @@ def test_what_is_stopped_has_no_thread_and_leaves_its_port_to_others() -> None:
     again = made(lambda: rows(clock), clock)
     assert again.serve(port) == port
     again.stop()
+
+
+def test_the_end_frees_each_port_at_which_scrapes_were_answered() -> None:
+    """``stop`` ends "measuring and serving", at however many ports."""
+    clock = ManualClock()
+    before = set(threading.enumerate())
+    exporter = made(lambda: rows(clock), clock)
+    ports = [exporter.serve(0) for _ in range(2)]
+    exporter.stop()
+    assert set(threading.enumerate()) <= before
+    with made(lambda: rows(clock), clock) as again:
+        assert [again.serve(port) for port in ports] == ports

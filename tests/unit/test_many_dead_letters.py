@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta import DeadLetterPolicy, DeadLetterWarning, MaintenanceReport
+from pubsub_delta import DeadLetterPolicy, DeadLetterWarning, MaintenanceReport, Unavailable
 from pubsub_delta.delivery import dead_letters
 from pubsub_delta.tables.messages.commits import metadata_of
 from pubsub_delta.tables.store import Tables
 from tests.model.memory_lane import MemoryLane
-from tests.unit.in_memory import LETTERS, NAME, InMemory
+from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 
 ATTEMPTS = 5
 PREFIX = "CloudPubSubDeadLetterSource"
@@ -144,3 +144,54 @@ def test_what_nobody_can_get_is_not_counted_as_forwarded(monkeypatch: pytest.Mon
     assert told.dead_letters == {}
     assert "nothing is lost" in told.problems[f"projects/local/subscriptions/{NAME}"]
     assert world.backlog() == {"a": "available"}
+
+
+@pytest.mark.parametrize("detached", ["a-sub", "m-sub", "z-sub"])
+def test_a_detached_subscription_does_not_keep_those_of_others(detached: str) -> None:
+    """Of ``maintain``: dead letters are forwarded for each subscription that is attached."""
+    world, names = InMemory(), ["a-sub", "m-sub", "z-sub"]
+    for name in names:
+        policy = DeadLetterPolicy(LETTERS, ATTEMPTS)
+        world.store.create_subscription(name, TOPIC, dead_letter_policy=policy)
+    world.publish("x")
+    for name in names * ATTEMPTS:
+        ack_ids = [each.ack_id for each in world.store.pull(name, 10)]
+        world.store.modify_ack_deadline(name, ack_ids, 0)
+    world.store.detach_subscription(detached)
+    done = world.store.maintain().dead_letters
+    kept = {f"projects/local/subscriptions/{name}" for name in names} - {
+        f"projects/local/subscriptions/{detached}"
+    }
+    assert done == dict.fromkeys(kept, 1)
+
+
+def test_both_what_was_forwarded_and_why_others_were_not_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of ``maintain``: "dead_letters: messages forwarded", "problems: why a duty failed"."""
+    monkeypatch.setattr(dead_letters, "MOST_MESSAGES", 8)
+    world, append = exhausted(*(str(n) for n in range(12))), dead_letters._append
+    numbers: list[int] = []
+
+    def full(*given: Any) -> bool:
+        numbers.append(1)
+        if len(numbers) > 1:
+            raise Unavailable("the disk is full")
+        return append(*given)
+
+    monkeypatch.setattr(dead_letters, "_append", full)
+    report, name = forwarded_by_maintenance(world), f"projects/local/subscriptions/{NAME}"
+    assert report.dead_letters == {name: len(world.stored(LETTERS))}
+    assert 0 < report.dead_letters[name] < 12
+    assert "the disk is full" in report.problems[name]
+
+
+def test_what_is_forwarded_in_several_commits_is_told_as_one_sum(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of ``maintain``: "dead_letters: messages forwarded, by subscription"."""
+    monkeypatch.setattr(dead_letters, "MOST_MESSAGES", 8)
+    world = exhausted(*(str(n) for n in range(12)))
+    report = forwarded_by_maintenance(world)
+    assert report.dead_letters == {f"projects/local/subscriptions/{NAME}": 12}
+    assert len(appended(world)) > 1

@@ -205,6 +205,35 @@ def test_a_disk_that_takes_nothing_stops_no_delivery(tmp_path: Path) -> None:
     journal.end()
 
 
+def test_a_journal_that_a_full_disk_cut_short_is_taken_over_by_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Messages of a journal were sent to nobody; what was given since is not written there."""
+    server = here(tmp_path, "first")
+    journal = server.journal("projects/p/subscriptions/s", UID)
+    journal.leased(7, Positions.of(range(3)))
+
+    def full(*_: object) -> None:
+        raise OSError("no space is left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "_append", full)
+        journal.given(given(0))
+    killed(server)
+    assert left_at(tmp_path) == {}
+
+
+def test_what_is_given_of_several_leases_at_once_is_taken_over_of_none(tmp_path: Path) -> None:
+    """A journal "is written before messages are given to consumers"."""
+    server = here(tmp_path, "first")
+    journal = server.journal("projects/p/subscriptions/s", UID)
+    journal.leased(7, Positions.of(range(3)))
+    journal.leased(8, Positions.of(range(10, 13)))
+    journal.given([*given(0), *given(10, lease=8)])
+    killed(server)
+    assert left_at(tmp_path) == {"projects/p/subscriptions/s": {7: [1, 2], 8: [11, 12]}}
+
+
 def test_messages_of_a_killed_server_are_available_at_once_and_what_clients_have_is_not(
     tmp_path: Path,
 ) -> None:

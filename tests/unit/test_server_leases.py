@@ -78,3 +78,14 @@ def test_leases_are_longer_where_commits_are_slow(turn: float, length: float) ->
         bench.leaser.request_took(timedelta(seconds=0.1))
     assert bench.leaser.length == LEASE
     assert Bench(exactly_once=True).leaser.length == timedelta(seconds=90)
+
+
+def test_a_message_that_is_given_back_takes_the_later_ones_of_its_key_with_it() -> None:
+    """The store returns them together; delivered from here, they would overtake it."""
+    bench = Bench(count=5, keys="abaab", consumer=Consumer(max_messages=3))
+    lease = bench.lease(5)
+    bench.leaser.give_back([bench.ack_id(lease, 0)])
+    assert [each.position for each in bench.leaser.assigner.waiting] == [4]
+    assert bench.consumer.messages == 1
+    bench.exchange()
+    assert bench.leased == [1, 4]

@@ -23,7 +23,7 @@ from pubsub_delta.operations.exchange import Exchanged
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.push_window import PushWindow
-from pubsub_delta.server import subscription_workers
+from pubsub_delta.server import pushing, subscription_workers
 from tests.endpoints import listening
 from tests.unit.builders import PLAIN
 from tests.unit.serving import LONG, SUBSCRIPTION, MemoryStore, clients, eventually, serving
@@ -223,6 +223,29 @@ def test_a_new_endpoint_does_not_pause_for_the_failures_of_the_old_one(
             eventually(lambda: one.requests)
             store.set(PushConfig(other.url))
             eventually(lambda: other.data == [b"a"] and store.unacked == [])
+
+
+def test_the_end_gives_back_what_is_under_way_at_each_earlier_endpoint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At the end of a server "what is under way is given back"."""
+    monkeypatch.setattr(subscription_workers, "REFRESH_SECONDS", 0.05)
+    monkeypatch.setattr(pushing, "GRACE", 0.3)
+    released = threading.Event()
+
+    def hang(_: Any) -> int:
+        return 200 if released.wait(LONG) else 500
+
+    with listening(hang) as one, listening(hang) as other, listening(hang) as last:
+        store = Looked({"push_config": PushConfig(one.url)})
+        with serving(store, SELDOM) as address, clients(address) as (publisher, _):
+            for data, endpoint in zip("abc", (one, other, last), strict=True):
+                if endpoint is not one:
+                    store.set(PushConfig(endpoint.url))
+                publish_all(publisher, data)
+                eventually(lambda: endpoint.requests)  # noqa: B023
+        released.set()
+    assert (store.unacked, store.leased) == ([0, 1, 2], [])
 
 
 class Noting(subscription_workers.SubscriptionWorkers[str]):

@@ -50,6 +50,26 @@ def test_a_publish_wakes_the_writers_of_its_topic(monkeypatch: pytest.MonkeyPatc
     running(test)
 
 
+def test_a_publish_wakes_every_writer_of_its_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each subscription of a topic has its own table."""
+    written = Written()
+
+    async def test(calls: Calls) -> None:
+        monkeypatch.setattr(calls.backend, "write_table", written.write)
+        writers = TableWriters(calls.hub, SELDOM)
+        plain = calls.store.get_subscription(NAME)
+        names = [NAME, f"{NAME}-too", f"{NAME}-as-well"]
+        for name in names:
+            config = TableConfig("shop.orders")
+            await writers.run_worker(replace(plain, name=name, table_config=config))
+        await soon(lambda: sorted(written) == sorted(names))
+        calls.hub.published(TOPIC)
+        await soon(lambda: sorted(written) == sorted([*names, *names]))
+        await writers.end_workers()
+
+    running(test)
+
+
 def test_a_writer_that_has_ended_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """It ends where its subscription is gone, or writes to no table; another one may follow."""
     written: list[str] = []

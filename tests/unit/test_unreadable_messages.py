@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -19,6 +21,7 @@ from pubsub_delta.delivery.unreadable import (
 from pubsub_delta.errors import UnreadableMessageWarning
 from pubsub_delta.operations.exchange import StoreChannel
 from pubsub_delta.policy.ack_requests import AckRequest
+from pubsub_delta.tables.messages.stored import StoredMessages
 from tests.unit.builders import PLAIN, START
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 from tests.unit.raw_rows import RawPairs, raw_rows
@@ -183,6 +186,23 @@ def test_who_receives_is_given_the_others(lost: bool) -> None:
         found = lease.receive(lease.positions, 1000)
     assert [message.data for message in found] == [b"a", b"c"]
     assert list(lease.set_aside.positions) == [int(world.ids[1])]
+
+
+def test_who_iterates_is_told_of_a_loss_in_an_earlier_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader of a part at a time: "DataLoss, after the last message"."""
+    whole = StoredMessages.batches
+
+    def row_by_row(*given: Any) -> Iterator[pa.RecordBatch]:
+        for batch in whole(*given):
+            yield from (batch.slice(n, 1) for n in range(batch.num_rows))
+
+    monkeypatch.setattr(StoredMessages, "batches", row_by_row)
+    world = Damaged(lost=True)
+    world.publish("d", "e")
+    batch = iter(world.store.pull(NAME))
+    assert [next(batch).data for _ in range(4)] == [b"a", b"c", b"d", b"e"]
+    with pytest.raises(DataLoss, match="1 of 5 leased messages are missing"):
+        next(batch)
 
 
 def test_who_iterates_is_told_of_a_loss_after_the_others() -> None:
