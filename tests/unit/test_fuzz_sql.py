@@ -98,7 +98,6 @@ PARTS: dict[str, dict[str, str]] = {
         "', '.join(names)": OURS,
         "bound": OURS,
         "changes": OURS,
-        "chosen": OURS,
         "each": OURS,
         "how": OURS,
         "limit": NUMBER,
@@ -107,7 +106,6 @@ PARTS: dict[str, dict[str, str]] = {
         "sql.condition(where)": LITERAL,
         "values": OURS,
         "version": NUMBER,
-        "when": OURS,
     },
     "tables/lanes/spark/publishing": {"name": OURS},
     "tables/lanes/spark/sql": {
