@@ -71,10 +71,12 @@ def distinct(
     found = dict(plain)
     while True:
         count = Counter(name.casefold() for name in found.values())
-        clashing = []
-        for resource, name in plain.items():
-            if count[name.casefold()] > 1 or name.casefold() in taken or len(name) > LONGEST:
-                clashing += [resource] if found[resource] == name else []
+        clashing = [
+            resource
+            for resource, name in plain.items()
+            if found[resource] == name
+            and (count[name.casefold()] > 1 or name.casefold() in taken or len(name) > LONGEST)
+        ]
         if not clashing:
             return found
         for resource in clashing:

@@ -16,8 +16,8 @@ BUGS_OF_PLATFORMS = (
         "view-names-differ-by-case",
         "Two views whose names differ in the case of their letters alone are one in a catalog.",
         _NAMES,
-        "if count[name.casefold()] > 1 or",
-        "if list(plain.values()).count(name) > 1 or",
+        "(count[name.casefold()] > 1 or",
+        "(list(plain.values()).count(name) > 1 or",
     ),
     Bug(
         "reserved-view-name-given-out",

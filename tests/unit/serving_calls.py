@@ -6,6 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, TypeVar
 
+import pytest
+
+from pubsub_delta.errors import Unavailable
+from pubsub_delta.operations.exchange import StoreChannel
 from pubsub_delta.policy.ack_ids import parse_ack_id
 from pubsub_delta.server.grpc_services import PUBLISHER, SERVICES, STREAMING_PULL, SUBSCRIBER
 from pubsub_delta.server.hub import Hub
@@ -148,3 +152,17 @@ def leases(ack_ids: list[str]) -> set[int]:
     """Return the leases of ack ids."""
     parsed = [parse_ack_id(each) for each in ack_ids]
     return {each.lease_id for each in parsed if each is not None}
+
+
+def failing_exchanges(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Let as many exchanges fail as the list that is returned is long."""
+    exchange, left = StoreChannel.exchange, list[object]()
+
+    def busy(channel: StoreChannel, *given: Any) -> Any:
+        if left:
+            left.pop()
+            raise Unavailable("busy")
+        return exchange(channel, *given)
+
+    monkeypatch.setattr(StoreChannel, "exchange", busy)
+    return left

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
 
 import pytest
 
 pytest.importorskip("grpc")
-from pubsub_delta.errors import Unavailable
-from pubsub_delta.operations.exchange import StoreChannel
 from pubsub_delta.server.counters import Counters
-from tests.unit.serving_calls import Calls, running, soon
+from tests.unit.serving_calls import Calls, failing_exchanges, running, soon
 
 NUMBERS = [each.name for each in fields(Counters) if each.type == "int"]
 
@@ -51,15 +48,7 @@ def test_messages_are_counted_when_they_are_published_delivered_and_acknowledged
 
 
 def test_an_exchange_that_fails_is_counted_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
-    exchange, left = StoreChannel.exchange, [1, 2]
-
-    def busy(channel: StoreChannel, *given: Any) -> Any:
-        if left:
-            left.pop()
-            raise Unavailable("busy")
-        return exchange(channel, *given)
-
-    monkeypatch.setattr(StoreChannel, "exchange", busy)
+    failing_exchanges(monkeypatch).extend([1, 2])
 
     async def test(calls: Calls) -> None:
         counted = calls.backend.counted

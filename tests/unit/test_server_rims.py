@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("grpc")
-from pubsub_delta.errors import Unavailable
-from pubsub_delta.operations.exchange import StoreChannel
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server import dispatcher
 from pubsub_delta.server.assigner import Consumer, Delivery, Receiver
@@ -21,7 +19,16 @@ from pubsub_delta.server.response_queue import MOST_UNCONFIRMED, ResponseQueue
 from pubsub_delta.server.timing import Timing
 from tests.unit.builders import START
 from tests.unit.serving import LONG
-from tests.unit.serving_calls import NAME, TOPIC, Calls, opening, request, running, soon
+from tests.unit.serving_calls import (
+    NAME,
+    TOPIC,
+    Calls,
+    failing_exchanges,
+    opening,
+    request,
+    running,
+    soon,
+)
 
 SELDOM = Timing(gather=0.01, shortest_poll=3600, longest_poll=3600)
 
@@ -39,20 +46,6 @@ class Given:
     def _take(self, deliveries: Sequence[Delivery]) -> None:
         self.messages += [each.received.data for each in deliveries]
         self.looks += not deliveries
-
-
-def failing(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Let as many exchanges fail as the list that is returned is long."""
-    exchange, left = StoreChannel.exchange, list[object]()
-
-    def busy(channel: StoreChannel, *given: Any) -> Any:
-        if left:
-            left.pop()
-            raise Unavailable("busy")
-        return exchange(channel, *given)
-
-    monkeypatch.setattr(StoreChannel, "exchange", busy)
-    return left
 
 
 def with_seldom_polls(test: Callable[[Calls], Any]) -> None:
@@ -100,7 +93,7 @@ def test_after_an_error_was_told_the_next_consumers_have_as_much_patience(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Consumers get an error after some failures in a row, and not for each one after these."""
-    left = failing(monkeypatch)
+    left = failing_exchanges(monkeypatch)
 
     async def test(calls: Calls) -> None:
         first, later = Given(), Given()
@@ -136,7 +129,7 @@ def test_an_ack_that_was_not_written_is_not_confirmed(monkeypatch: pytest.Monkey
     """Pub/Sub: temporary_failed_ack_ids are "acknowledgement IDs that failed processing with
     temporary issues"; ack_ids are those that were "successfully processed".
     """
-    left = failing(monkeypatch)
+    left = failing_exchanges(monkeypatch)
 
     async def test(calls: Calls) -> None:
         says = asyncio.Queue[Any]()
