@@ -31,14 +31,17 @@ class JsonFormatter(logging.Formatter):
 
 
 def log_to(handler: logging.Handler, format: str, level: str) -> None:
-    """Send the library's log, a console's and Python's warnings to a handler, from a level on."""
+    """Send the logs of the library, a console and asyncio, and Python's warnings, to a handler.
+
+    ``level``: of the first records that are sent.
+    """
     handler.setFormatter(
         JsonFormatter()
         if format == "json"
         else logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
     )
     logging.captureWarnings(True)
-    for name in ("pubsub_delta", "py.warnings", "uvicorn"):
+    for name in ("pubsub_delta", "py.warnings", "uvicorn", "asyncio"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level.upper())

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
+from pubsub_delta.clock import uptime
 from pubsub_delta.server.listening import BACKLOG
 
 logger = logging.getLogger("pubsub_delta.server")
@@ -28,6 +29,8 @@ DRAIN_SECONDS = 2.0
 """The time that open connections have to end after the server has ended."""
 _FILES_OF_A_CONNECTION = 3
 _OTHER_FILES = 256
+
+_SECONDS_BETWEEN_WARNINGS = 60.0
 
 _UNDECIDED = 64
 """Connections above the limit whose protocol is read, so that the refusal can be in it."""
@@ -80,6 +83,7 @@ class PortMultiplexer:
         """Start to accept connections of sockets that listen."""
         self._sockets = list(sockets)
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(_LoopErrors())
         for each in self._sockets:
             self._servers.append(
                 await loop.create_server(
@@ -192,6 +196,27 @@ class PortMultiplexer:
         for each in self._sockets:
             each.close()
         self._sockets.clear()
+
+
+class _LoopErrors:
+    """Logs the errors of an event loop, and once a minute that no connection can be accepted.
+
+    asyncio itself logs a traceback for each place of the backlog, every second.
+    """
+
+    def __init__(self) -> None:
+        self._next_warning = 0.0
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if "socket" not in context:  # it has one where a connection cannot be accepted
+            loop.default_exception_handler(context)
+        elif uptime() >= self._next_warning:
+            self._next_warning = uptime() + _SECONDS_BETWEEN_WARNINGS
+            logger.warning(
+                "no connection can be accepted, and new ones wait: %s; the limit of open files "
+                "(ulimit -n) can be raised",
+                context["exception"],
+            )
 
 
 class _UndecidedConnection(asyncio.Protocol):

@@ -113,4 +113,18 @@ BUGS_OF_MORE_RIMS = (
         'self._write("".join(lines))',
         'self._write(lines[-1] if lines else "")',
     ),
+    Bug(
+        "asyncio-logs-itself",
+        "A server without a free file descriptor logs a thousand tracebacks a second.",
+        "server/multiplexer.py",
+        "        loop.set_exception_handler(_LoopErrors())\n",
+        "",
+    ),
+    Bug(
+        "warns-each-second",
+        "A server without a free file descriptor warns a thousand times a second.",
+        "server/multiplexer.py",
+        "            self._next_warning = uptime() + _SECONDS_BETWEEN_WARNINGS\n",
+        "",
+    ),
 )

@@ -7,6 +7,8 @@ import json
 import os
 import socket
 import ssl
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -237,6 +239,45 @@ def test_a_client_of_grpc_that_is_refused_waits_before_it_tries_again(
         assert refused.value.code() == grpc.StatusCode.UNAVAILABLE
         assert len(tried) < 10
     assert caplog.text.count("0 connections are open; more are refused") == 1
+
+
+WITHOUT_FILES = """
+import asyncio, os, socket, sys
+from contextlib import suppress
+from pubsub_delta.server.listening import listen, port_of
+from pubsub_delta.server.multiplexer import PortMultiplexer
+async def http(reader, writer):
+    writer.write(b"http: " + await reader.readline())
+    writer.close()
+async def main():
+    sockets = listen("127.0.0.1", 0)
+    multiplexer = PortMultiplexer(None, http, None)
+    await multiplexer.start(sockets)
+    client, taken = socket.socket(), []
+    client.setblocking(False)
+    with suppress(OSError):
+        while True:
+            taken.append(os.dup(0))
+    await asyncio.get_running_loop().sock_connect(client, ("127.0.0.1", port_of(sockets)))
+    client.send(b"hello\\n")
+    await asyncio.sleep(1.5)
+    for each in taken:
+        os.close(each)
+    print(await asyncio.get_running_loop().sock_recv(client, 100))
+asyncio.run(main())
+"""
+
+
+def test_a_server_without_free_files_warns_once_and_serves_who_waits_afterwards() -> None:
+    # "Bounded": asyncio logs 4 MB a second meanwhile, which fills the disk of the store too
+    limited = ["bash", "-c", 'ulimit -n 64; exec "$@"', "bash", sys.executable, "-c"]
+    done = subprocess.run(
+        [*limited, WITHOUT_FILES], capture_output=True, text=True, check=False, timeout=LONG
+    )
+    assert done.stdout == "b'http: hello\\n'\n"
+    (warning,) = done.stderr.splitlines()
+    assert warning.startswith("no connection can be accepted, and new ones wait: ")
+    assert "Too many open files" in warning
 
 
 def trusting(pem: Path, *protocols: str) -> ssl.SSLContext:
