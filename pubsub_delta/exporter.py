@@ -12,6 +12,7 @@ from pubsub_delta.clock import to_micros
 from pubsub_delta.durations import Duration, parse_duration
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError
 from pubsub_delta.metrics import METRICS, RESOURCE_LABELS, Metric, MetricRow
+from pubsub_delta.threads import stop_at_exit
 
 try:
     from prometheus_client import CollectorRegistry, generate_latest, start_http_server
@@ -91,6 +92,7 @@ class MetricsExporter(Collector):
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="metrics-exporter", daemon=True)
             self._thread.start()
+            stop_at_exit(self)
         return self
 
     def serve(self, port: int, address: str = "127.0.0.1") -> int:
@@ -123,6 +125,10 @@ class MetricsExporter(Collector):
             self._thread.join()
         while self._closing:
             self._closing.pop()()
+
+    def stop_at_exit(self) -> None:
+        """Do what ``stop`` does."""
+        self.stop()
 
     def __enter__(self) -> MetricsExporter:
         return self.start()

@@ -15,6 +15,7 @@ from pubsub_delta.operations import acknowledge, pull
 from pubsub_delta.operations.acknowledge import AckTargets
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.tables.store import Tables
+from pubsub_delta.threads import stop_at_exit
 
 IDLE_SECONDS = 1.0
 """How long a processed micro-batch waits for the next one, whose commit would acknowledge it,
@@ -63,6 +64,7 @@ class MicroBatchLease:
         self._is_done = False
         self._thread = Thread(target=self._run, name=f"{name}, batch {batch_id}", daemon=True)
         self._thread.start()
+        stop_at_exit(self)
 
     def processed(self) -> None:
         """Note that the messages are processed."""
@@ -81,6 +83,10 @@ class MicroBatchLease:
         """Stop: the next micro-batch acknowledges this one with its own commit."""
         self._enter(_Phase.LEFT)
         self._thread.join()
+
+    def stop_at_exit(self) -> None:
+        """Do what ``leave`` does: the query goes on with this micro-batch, or with the next one."""
+        self.leave()
 
     def fail(self, *, stopped: bool) -> None:
         """Give the messages back; this is a failed delivery unless the query was stopped."""

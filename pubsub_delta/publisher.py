@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -23,6 +21,7 @@ from pubsub_delta.resources import (
     Message,
     PublishFlowControl,
 )
+from pubsub_delta.threads import stop_at_exit
 
 T = TypeVar("T")
 
@@ -90,7 +89,7 @@ class Publisher:
         self._room = threading.Condition(lock)
         self._thread = threading.Thread(target=self._run, name="pubsub-publisher", daemon=True)
         self._thread.start()
-        atexit.register(_stop, weakref.ref(self))
+        stop_at_exit(self)
 
     def publish(
         self, data: bytes | str | Message = b"", ordering_key: str = "", **attributes: str
@@ -152,6 +151,10 @@ class Publisher:
             self._room.notify_all()
         if threading.current_thread() is not self._thread:
             self._thread.join()
+
+    def stop_at_exit(self) -> None:
+        """Do what ``stop`` does."""
+        self.stop()
 
     def __enter__(self) -> Publisher:
         return self
@@ -341,10 +344,3 @@ def _settle(settle: Callable[[T], object], result: T) -> None:
     """Settle a future, and ignore errors of its callbacks."""
     with suppress(BaseException):
         settle(result)
-
-
-def _stop(publisher: weakref.ref[Publisher]) -> None:
-    """Stop a publisher at the exit of the interpreter."""
-    found = publisher()
-    if found is not None:
-        found.stop()

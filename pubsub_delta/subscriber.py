@@ -19,6 +19,7 @@ from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import FlowControl
+from pubsub_delta.threads import stop_at_exit
 
 logger = logging.getLogger("pubsub_delta")
 
@@ -28,6 +29,9 @@ _LAST_REQUESTS = 5
 """How often to try the last request if it is not written."""
 _TEMPORARY = (Aborted, Unavailable)
 """The errors after which nothing was written, and the next request can be."""
+
+EXIT_SECONDS = 10.0
+"""The time that callbacks have when the interpreter exits."""
 
 _SECOND = timedelta(seconds=1)
 
@@ -104,6 +108,7 @@ class StreamingPull:
         )
         self._thread = threading.Thread(target=self._run, name="pubsub-subscriber", daemon=True)
         self._thread.start()
+        stop_at_exit(self)
 
     def result(self, timeout: float | None = None) -> None:
         """Wait for the end: return after ``cancel``, otherwise raise the error that ended it.
@@ -128,6 +133,11 @@ class StreamingPull:
             return 0
         wait([self._end])
         return self._given_back if first else 0
+
+    def stop_at_exit(self) -> None:
+        """Do what ``cancel`` does, but wait no longer than ``EXIT_SECONDS`` for callbacks."""
+        self._callbacks.stop()
+        wait([self._end], EXIT_SECONDS)
 
     def cancelled(self) -> bool:
         """Return whether the pull was cancelled while it ran, even if it has not ended yet."""

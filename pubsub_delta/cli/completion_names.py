@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -31,6 +33,8 @@ SETTLED = timedelta(seconds=2)
 """A table whose directory changed within this time is not cached: file times are coarse, and it may
 change again without a new time.
 """
+
+_listings: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 
 Lister = Callable[..., Page[Topic] | Page[Subscription] | Page[Snapshot] | Page[Schema]]
 
@@ -66,6 +70,7 @@ class ResourceNames:
         thread = threading.Thread(
             target=self._list_into, args=(names, collection, project), daemon=True
         )
+        _listings.add(thread)
         thread.start()
         thread.join(TIMEOUT_SECONDS)
         return () if thread.is_alive() else names
@@ -127,6 +132,14 @@ class NamesFile:
         with suppress(OSError), os.scandir(f"{self._directory}/{collection}") as entries:
             return sorted([each.name, each.stat().st_mtime_ns] for each in entries)
         return []
+
+
+def exit_beside_listing(code: int) -> None:
+    """Exit at once if a listing goes on: in native code its thread would crash an orderly exit."""
+    if any(thread.is_alive() for thread in _listings):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def _is_fresh(cached: Mapping[str, Any], now: datetime) -> bool:

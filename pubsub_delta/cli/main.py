@@ -6,6 +6,7 @@ import click
 
 from pubsub_delta import __version__
 from pubsub_delta.cli.commands import RootGroup
+from pubsub_delta.cli.completion_names import exit_beside_listing
 from pubsub_delta.cli.lazy_commands import LazyCommands
 
 HELP = """Google Cloud Pub/Sub's command line, for a store in Delta tables.
@@ -60,4 +61,8 @@ click.version_option(__version__, prog_name="pubsub-delta")(cli)
 
 def main() -> None:
     """Run the command line of this process."""
-    cli.main(prog_name="pubsub-delta")
+    try:
+        cli.main(prog_name="pubsub-delta")
+    except SystemExit as end:
+        exit_beside_listing(end.code if isinstance(end.code, int) else 0)
+        raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -25,6 +24,7 @@ from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.messages.sizes import Sizes
 from pubsub_delta.tables.messages.stored import StoredMessages
 from pubsub_delta.tables.store import Tables
+from pubsub_delta.threads import in_threads
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -63,9 +63,8 @@ def rows(
     else:
         wanted = [partial(_of_name, measurement, name) for name in listed(names)]
     # Each measurement is a few small queries, which mostly wait.
-    with ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="metrics") as pool:
-        parts = pool.map(partial(_rows_of, skip_missing=names is None), wanted)
-        return [row for part in parts for row in part]
+    parts = in_threads(partial(_rows_of, skip_missing=names is None), wanted, AT_A_TIME)
+    return [row for part in parts for row in part]
 
 
 def listed(names: Iterable[str]) -> list[str]:

@@ -249,7 +249,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/registry/schemas.py": ("schema_publishing", "schema_calls"),
     "errors.py": ("errors", "lost_registry"),
     "policy/transactions.py": ("publish_calls",),
-    "publisher.py": ("publisher_flow", "publisher", "forked_processes"),
+    "publisher.py": ("publisher_flow", "publisher", "forked_processes", "exits"),
     "tables/lanes/direct/forks.py": ("forked_processes",),
     "operations/exchange.py": ("successors", "consumer_calls"),
     "tables/ack_state/rows.py": ("state_rows",),
@@ -281,7 +281,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/messages/position_allocator.py": ("tables_in_memory",),
     "callbacks.py": ("callbacks", "subscriber", "subscriber_end"),
-    "subscriber.py": ("subscriber", "subscriber_end"),
+    "subscriber.py": ("subscriber", "subscriber_end", "exits"),
+    "threads.py": ("exits",),
     "tables/registry/predicates.py": ("expired_snapshots", "snapshot_calls"),
     "tables/registry/registry.py": (
         "lost_registry",

@@ -96,6 +96,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/otel.py": ("server_otel",),
     "server/tracing.py": ("server_otel",),
     "cli/message_lines.py": ("cli_publish",),
+    "cli/main.py": ("cli_quick",),
     "cli/publish.py": ("cli_publish",),
     "server/publishing.py": ("server_gathering", "server_schemas"),
     "server/listening.py": ("server_listening",),

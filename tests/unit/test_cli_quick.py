@@ -112,6 +112,24 @@ def test_names_of_an_unchanged_store_are_completed_without_opening_it(env: dict[
     assert changed.stdout == "plain,flights\nplain,flown\n"
 
 
+UNANSWERED = """
+import atexit, sys, time
+from pubsub_delta.cli import completion_names
+completion_names.TIMEOUT_SECONDS = 0.05
+completion_names.ResourceNames._list_into = lambda *_: time.sleep(60)
+atexit.register(lambda: print("an orderly exit", file=sys.stderr))
+from pubsub_delta.cli.main import main
+main()
+"""
+
+
+def test_a_listing_that_goes_on_does_not_crash_the_exit(env: dict[str, str]) -> None:
+    """A daemon thread in native code can crash the process: a Tab printed "Aborted"."""
+    asked = {"COMP_WORDS": "pubsub-delta topics describe fl", "COMP_CWORD": "3"}
+    done = python(UNANSWERED, env={**env, **asked, "_PUBSUB_DELTA_COMPLETE": "bash_complete"})
+    assert (done.stdout.strip(), done.stderr) == ("", "")
+
+
 def settle(directory: Path) -> None:
     """Let a directory look as if it had been changed a minute ago."""
     for path in [*directory.rglob("*")]:

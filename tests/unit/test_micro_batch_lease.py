@@ -93,3 +93,16 @@ def test_what_is_left_to_the_next_micro_batch_stays_leased(
     held.lease.processed()
     held.lease.leave()
     assert held.world.backlog() == {"a": "leased", "b": "leased"}
+
+
+def test_a_program_that_ends_leaves_the_micro_batch_to_the_next_run_of_its_query(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Spark runs it again; until then nobody else gets its messages."""
+    stopped: list[object] = []
+    monkeypatch.setattr(micro_batch_lease, "stop_at_exit", stopped.append)
+    held = Held(monkeypatch)
+    assert stopped == [held.lease]
+    held.lease.stop_at_exit()
+    assert not held.lease._thread.is_alive()
+    assert held.world.backlog() == {"a": "leased", "b": "leased"}

@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 import pyarrow as pa
@@ -96,7 +96,8 @@ class OpenTables:
         """
         begun = self._prefetches.by_table
         remote = [t for t in tables if "://" in address_of(t) and t not in begun]
-        begun.update({table: self._pool().submit(self._prefetch, table) for table in remote})
+        with suppress(RuntimeError):  # when the interpreter exits, no thread takes work any more
+            begun.update({table: self._pool().submit(self._prefetch, table) for table in remote})
         try:
             yield
         finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -24,6 +23,7 @@ from pubsub_delta.tables.lanes.direct.conditions import may_hold, passing
 from pubsub_delta.tables.lanes.direct.storage import address_of
 from pubsub_delta.tables.lanes.protocol import DataFile, Where
 from pubsub_delta.tables.layout import on_disk
+from pubsub_delta.threads import in_threads
 
 _PARALLEL_READS = 16
 """Files that are read at the same time from object storage."""
@@ -132,8 +132,7 @@ class TableSnapshot:
 
         if self._directory is not None or len(files) < 2:
             return [table_of(file) for file in files] or [schema.empty_table()]
-        with ThreadPoolExecutor(min(_PARALLEL_READS, len(files))) as readers:
-            return list(readers.map(table_of, files))
+        return in_threads(table_of, files, _PARALLEL_READS)
 
     def groups(self, file: StoredFile) -> list[tuple[int, int, int, int]]:
         """Return the row groups of a file: number, first and last position, and bytes."""

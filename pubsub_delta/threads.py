@@ -1,0 +1,59 @@
+"""Threads, and the exit of the interpreter.
+
+It does not wait for daemon threads. One that is in native code then, such as ``deltalake``'s, can
+crash the process. So what a program has not stopped by itself is stopped before.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Stoppable(Protocol):
+    """What has a thread."""
+
+    def stop_at_exit(self) -> None:
+        """End the thread."""
+
+
+_working: weakref.WeakSet[Stoppable] = weakref.WeakSet()
+
+
+def stop_at_exit(working: Stoppable) -> None:
+    """Stop an object when the interpreter exits, if it still lives then.
+
+    A forked process has no threads of its parent, and stops none.
+    """
+    _working.add(working)
+
+
+@atexit.register
+def _stop_all() -> None:
+    for each in tuple(_working):
+        each.stop_at_exit()
+
+
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_working.clear)
+
+
+def in_threads(work: Callable[[T], R], items: Sequence[T], most: int) -> list[R]:
+    """Return the results for all items, from at most so many threads.
+
+    When the interpreter exits no thread takes work any more, and this one does all of it.
+    """
+    with ThreadPoolExecutor(most) as pool:
+        results: Iterable[R]
+        try:
+            results = pool.map(work, items)
+        except RuntimeError:
+            results = map(work, items)
+        return list(results)
