@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -189,7 +190,8 @@ class StreamingPull:
                 return
             pause = threading.Timer(self._interval, self._paused.set)
             pause.daemon = True
-            pause.start()
+            with suppress(RuntimeError):  # the interpreter exits, and starts no more threads
+                pause.start()
             self._exchange()
             self._load()
             self._paused.wait()

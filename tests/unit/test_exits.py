@@ -30,6 +30,16 @@ pull = store.subscribe("billing", callback)
 for _ in range(10):
     handled.acquire()
 """
+ACKNOWLEDGES_LATE = """
+handled = threading.Semaphore(0)
+def callback(message):
+    handled.release()
+    time.sleep(1.5)
+    message.ack()
+pull = store.subscribe("billing", callback, max_workers=10)
+for _ in range(10):
+    handled.acquire()
+"""
 HANGS = """
 subscriber.EXIT_SECONDS = 0.1
 handled = threading.Semaphore(0)
@@ -86,10 +96,11 @@ def test_what_a_publisher_has_queued_is_published(tmp_path: Path, store: PubSub)
     assert store.pull("billing").message_count == 10
 
 
-def test_what_callbacks_have_said_is_written(tmp_path: Path, store: PubSub) -> None:
+@pytest.mark.parametrize("program", [ACKNOWLEDGES, ACKNOWLEDGES_LATE], ids=["said", "running"])
+def test_what_callbacks_have_said_is_written(tmp_path: Path, store: PubSub, program: str) -> None:
     """A StreamingPull that was not cancelled writes its acks when the interpreter exits."""
     store.publish("orders", [b"message"] * 10)
-    run(ACKNOWLEDGES, tmp_path)
+    run(program, tmp_path)
     assert store.subscription_metrics("billing").num_undelivered_messages == 0
 
 
