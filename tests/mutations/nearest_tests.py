@@ -249,7 +249,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/registry/schemas.py": ("schema_publishing", "schema_calls"),
     "errors.py": ("errors", "lost_registry"),
     "policy/transactions.py": ("publish_calls",),
-    "publisher.py": ("publisher_flow", "publisher", "forked_processes"),
+    "publisher.py": ("publisher_flow", "publisher", "publisher_flush", "forked_processes"),
     "tables/lanes/direct/forks.py": ("forked_processes",),
     "operations/exchange.py": ("successors", "consumer_calls"),
     "tables/ack_state/rows.py": ("state_rows",),

@@ -12,7 +12,9 @@ import pytest
 
 from pubsub_delta import ExpirationPolicy, ManualClock, Snapshot
 from pubsub_delta.errors import Aborted, NotFound
+from pubsub_delta.operations import maintain
 from pubsub_delta.operations.exchange import StoreChannel
+from pubsub_delta.operations.pull import finish_micro_batch
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.iam import Binding, IamPolicy
@@ -236,6 +238,13 @@ def test_a_snapshot_is_deleted_once_it_has_expired_and_not_by_a_dry_run() -> Non
     assert expired(store) == []
 
 
+def test_what_expired_while_tables_were_written_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writing to tables takes long; the other duties go by the time after it."""
+    store = idle_after_a_day()
+    monkeypatch.setattr(maintain, "_write_tables", lambda *_: store.be_at(2 * DAY))
+    assert expired(store) == [FULL_NAME]
+
+
 def test_a_dry_run_deletes_no_subscription() -> None:
     store = idle_after_a_day()
     store.be_at(2 * DAY)
@@ -275,3 +284,12 @@ def test_a_problem_names_its_subscription_once(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(store.tables.registry, "take_out_subscription", lose)
     problems = store.store.maintain(dead_letters=False, retention=False).problems
     assert problems == {FULL_NAME: "Aborted: concurrent writers were faster 25 times"}
+
+
+def test_the_end_of_a_micro_batch_counts_as_activity() -> None:
+    store = idle_after_a_day()
+    store.be_at(LAST_USE)
+    name, uid = store.store._subscription(NAME), store.store.get_subscription(NAME).uid
+    finish_micro_batch(store.tables, name, "query", 0, store.now, uid=uid)
+    store.be_at(LAST_USE + DAY)
+    assert expired(store) == []
