@@ -18,6 +18,7 @@ from pubsub_delta.operations.pull import finish_micro_batch
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.iam import Binding, IamPolicy
+from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.registry import Registry
 from tests.model.memory import LAYOUT
 from tests.model.memory_lane import MemoryLane
@@ -263,6 +264,21 @@ def test_only_a_run_that_is_not_dry_vacuums(monkeypatch: pytest.MonkeyPatch, dry
     lines = [line for line in told.lines() if line.startswith("vacuum: ")]
     assert all(line.endswith(": no unneeded files are left") for line in lines)
     assert bool(lines) is not dry_run
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_only_a_run_that_is_not_dry_joins_files(
+    monkeypatch: pytest.MonkeyPatch, dry_run: bool
+) -> None:
+    store, joined = InMemory(), list[str]()
+
+    def join(messages: Messages) -> int:
+        joined.append(messages.table)
+        return 1
+
+    monkeypatch.setattr(Messages, "optimize", join)
+    told = store.store.maintain(optimize=True, dry_run=dry_run)
+    assert bool(joined) is bool(told.optimized) is not dry_run
 
 
 def test_what_is_exchanged_counts_as_activity() -> None:

@@ -314,3 +314,9 @@ def test_the_last_run_of_a_span_of_many_reaches_to_its_last_message() -> None:
     runs = surveys._runs(Positions.of(range(0, 400, 2)))
     assert len(runs) == surveys.MOST_RUNS
     assert (runs[0], runs[-1]) == ((0, 0), (2 * surveys.MOST_RUNS - 2, 398))
+
+
+def test_the_stored_runs_reach_as_far_as_the_files_do() -> None:
+    """``stored_runs``: the positions at which messages are stored; a file may lie in another."""
+    files = [(0, 9), (2, 3), (8, 12), (20, 21)]
+    assert surveys._joined(files) == [(0, 12), (20, 21)]
