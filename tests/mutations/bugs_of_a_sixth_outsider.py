@@ -311,13 +311,6 @@ BUGS_OF_A_SIXTH_OUTSIDER = (
         "return union(state.unacked())",
     ),
     Bug(
-        "the-first-span-is-the-oldest",
-        "A snapshot expires by its first span, which may not be its oldest.",
-        "operations/snapshot.py",
-        "first = min(captured.spans, key=lambda span: span.publish_time_min)",
-        "first = captured.spans[0]",
-    ),
-    Bug(
         "a-failed-snapshot-keeps-its-name",
         "A snapshot that could not be created keeps its name until maintain.",
         "operations/snapshot.py",

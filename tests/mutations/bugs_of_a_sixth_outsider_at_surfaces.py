@@ -135,8 +135,8 @@ BUGS_OF_A_SIXTH_OUTSIDER_AT_SURFACES = (
         "a-failed-extension-moves-the-end",
         "A page of pulled messages shows a new deadline though no lease was extended.",
         "console/pulling.py",
-        'left = replace(held, until=until if counts["success"] else held.until)',
-        "left = replace(held, until=until)",
+        'left = replace(kept, until=until if counts["success"] else kept.until)',
+        "left = replace(kept, until=until)",
     ),
     Bug(
         "one-measurement-is-enough",

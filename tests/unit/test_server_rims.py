@@ -144,6 +144,23 @@ def test_a_publish_during_an_exchange_is_looked_for_at_once(
     with_seldom_polls(test)
 
 
+def test_a_publish_whose_exchange_failed_is_looked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A failed exchange is tried again soon, and not at the next poll, which may be far."""
+    left = failing_exchanges(monkeypatch)
+
+    async def test(calls: Calls) -> None:
+        given = Given()
+        (await calls.hub.dispatcher(NAME)).join(given.receiver)
+        await soon(lambda: given.looks)
+        left.append(1)
+        await calls.publish("a")
+        await soon(lambda: given.messages == [b"a"])
+
+    with_seldom_polls(test)
+
+
 def test_what_does_not_fit_into_one_read_comes_with_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -269,9 +286,9 @@ def test_messages_of_a_key_wait_while_a_client_that_left_has_earlier_ones() -> N
     async def test(calls: Calls) -> None:
         calls.store.publish(TOPIC, [Message(data, ordering_key="k") for data in (b"1", b"2", b"3")])
         first, later, found = Given(), Given(), await calls.hub.dispatcher(NAME)
-        first.consumer.max_messages = 2
+        first.consumer.max_messages = first.consumer.ahead = 2
         found.join(first.receiver)
-        await soon(lambda: first.messages == [b"1", b"2"])
+        await soon(lambda: first.messages == [b"1", b"2"] and found.leaser.assigner.waiting)
         one, two = list(found.leaser._by_ack_id)
         found.leave(first.consumer)
         found.join(later.receiver)
