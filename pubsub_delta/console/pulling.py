@@ -123,10 +123,12 @@ def update_leases(request: Request, id_: str, batch_id: str, form: PostedForm) -
 
     def then(asked: Request, result: AckResult) -> Response:
         counts = result.counts
-        left = held.without(ack_ids)
+        # Another page of the batch may have changed it since.
+        kept = console.leased_batches.find(batch_id, id_) or held
+        left = kept.without(ack_ids)
         if verb == "extend":
             until = console.at_present() + timedelta(seconds=EXTENSION)
-            left = replace(held, until=until if counts["success"] else held.until)
+            left = replace(kept, until=until if counts["success"] else kept.until)
         console.leased_batches.change(left)
         return redirect_with_flash(asked, _note(verb, counts), *at)
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 from tests.mutations.bugs_of_a_later_outsider import BUGS_OF_A_LATER_OUTSIDER
+from tests.mutations.bugs_of_a_sixth_outsider import BUGS_OF_A_SIXTH_OUTSIDER
+from tests.mutations.bugs_of_a_sixth_outsider_at_surfaces import (
+    BUGS_OF_A_SIXTH_OUTSIDER_AT_SURFACES,
+)
 from tests.mutations.bugs_of_access import BUGS_OF_ACCESS
 from tests.mutations.bugs_of_administration import BUGS_OF_ADMINISTRATION
 from tests.mutations.bugs_of_an_outsider import BUGS_OF_AN_OUTSIDER
@@ -109,4 +113,6 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_SPARK_SESSIONS,
     *BUGS_OF_ONE_MORE_OUTSIDER,
     *BUGS_OF_MORE_RIMS,
+    *BUGS_OF_A_SIXTH_OUTSIDER,
+    *BUGS_OF_A_SIXTH_OUTSIDER_AT_SURFACES,
 )

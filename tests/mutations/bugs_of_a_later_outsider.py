@@ -306,7 +306,7 @@ BUGS_OF_A_LATER_OUTSIDER = (
         "extended-messages-vanish",
         "Messages whose lease is extended in the console are no longer on their page.",
         "console/pulling.py",
-        "left = replace(held, until=until if",
+        "left = replace(kept, until=until if",
         "left = replace(left, until=until if",
     ),
     Bug(

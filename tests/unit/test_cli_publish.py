@@ -19,7 +19,7 @@ from backports import zstd
 pytest.importorskip("httpcore")
 from click.testing import CliRunner, Result
 
-from pubsub_delta import InvalidArgument
+from pubsub_delta import InvalidArgument, Message, Unavailable
 from pubsub_delta.cli import publish as publishing
 from pubsub_delta.cli.main import cli
 from pubsub_delta.cli.message_lines import MOST_BYTES, LineFormat, batches
@@ -183,6 +183,29 @@ def test_lines_are_published_in_batches_of_a_server_s_limits(terminal: Terminal)
     assert done.stderr == f"Published 2,001 messages to [{TOPIC}] in {told}.\n"
     received = [each for _ in range(3) for each in data_of(pulled(terminal))]  # 1,000 at a time
     assert sorted(map(int, received)) == list(range(2001))
+
+
+def test_a_line_ends_with_its_last_carriage_return_and_no_other() -> None:
+    r"""A line ends with ``\n`` or ``\r\n``: what is before that is data."""
+    (batch,) = batches([b"a\r\r\n", b"b\r\n", b"c\n"], LineFormat(), "-", 100)
+    assert [each.data for each in batch] == [b"a\r", b"b", b"c"]
+
+
+def test_a_batch_that_failed_is_not_told_as_published(
+    store: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The number tells where to go on: it counts what landed before the error."""
+    send = publishing._send
+
+    def fail(topic: str, batch: list[Message], service: Any) -> None:
+        if batch[0].data == b"c":
+            raise Unavailable("the disk is full")
+        send(topic, batch, service)
+
+    monkeypatch.setattr(publishing, "MAX_BATCH", 2)
+    monkeypatch.setattr(publishing, "_send", fail)
+    told = publish(store, "--from=-", given=b"a\nb\nc\n").stderr.splitlines()
+    assert told[0] == f"Published 2 messages to [{TOPIC}] before that."
 
 
 def test_a_batch_has_at_most_ten_megabytes() -> None:

@@ -122,6 +122,17 @@ def test_spans_that_would_touch_are_one_rectangle_that_tells_them() -> None:
     assert "Leased: 1 message; published at 2026-01-04 00:00:00 UTC" in other.title
 
 
+def test_what_lies_within_a_long_span_is_one_rectangle_with_it() -> None:
+    """Blocks that would overlap are drawn as one, also after a short one between them."""
+    of = survey(
+        span("available", 5, 0, 5 * DAY),
+        span("available", 1, DAY, DAY + MINUTE),
+        span("available", 3, 3 * DAY, 3 * DAY + MINUTE),
+    )
+    (block,) = lane("available", of).blocks
+    assert block.message_count == 9
+
+
 def test_many_spans_far_apart_are_joined_with_their_neighbors() -> None:
     """Bounded number of rectangles from 10 to 10^9 messages."""
     many = [span("backing_off", 1, n * 0.07 * DAY, until=8 * DAY) for n in range(100)]

@@ -12,6 +12,7 @@ pytest.importorskip("fastapi")
 
 from pubsub_delta.console.forms import Form
 from pubsub_delta.console.subscription_form import changed_fields, form_values
+from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
@@ -87,3 +88,11 @@ def test_the_other_options_are_open_where_one_is_wrong_or_was_changed(
     answer = browser.post("/subscriptions/new", typed)
     assert answer.status_code == 400
     assert re.findall(r'<details class="more"( open)?>', answer.text) == [" open" * is_open]
+
+
+def test_a_field_shows_its_first_error() -> None:
+    """An error is added "unless the field has one already"."""
+    form, fields = Form(), {"labels": "labels"}
+    for why in ("the first", "the second"):
+        form.add_error(InvalidArgument(f"labels: {why}"), fields)
+    assert "first" in form.errors["labels"]

@@ -100,7 +100,7 @@ def test_columns_are_chosen_and_remembered() -> None:
     assert "columns=filter&columns=labels" in unescape(sorted_)
 
 
-@pytest.mark.parametrize("page", ["2", "3", "999999999", "1000000000000", "-1", "x"])
+@pytest.mark.parametrize("page", ["2", "3", "999999999", "1000000000000", "-1", "0", "x"])
 def test_a_page_after_the_last_one_is_the_last_one(page: str) -> None:
     """Resources are deleted while somebody has their page open, or its address."""
     browser = Browser()
@@ -268,6 +268,15 @@ def test_a_rate_is_of_two_measurements_of_one_resource() -> None:
     counting.values = {"a": 5.0}
     again = counting.latest({"a": "second"}, ["a"])["a"]
     assert (again.value, again.rate) == (5.0, None)
+
+
+def test_what_could_not_be_measured_before_has_no_rate() -> None:
+    """A rate is of two measurements; an error is no measurement of nothing."""
+    counting = Counting()
+    assert counting.latest({"a": "1"}, ["a"])["a"].problem
+    counting.clock.advance(MINUTE)
+    counting.values = {"a": 600.0}
+    assert counting.latest({"a": "1"}, ["a"])["a"].rate is None
 
 
 def test_what_cannot_be_measured_says_why_and_stops_no_other() -> None:

@@ -100,6 +100,23 @@ def test_a_list_that_is_long_says_that_more_came(monkeypatch: pytest.MonkeyPatch
     assert "data-live" not in newer
 
 
+def test_rows_that_came_before_count_to_the_length_of_a_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A list that is open for days does not grow for ever."""
+    monkeypatch.setattr(message_search, "MOST_LIVE", 3)
+    browser = Browser()
+    browser.store.publish("flights", [b"a"])
+    page = look(browser, f"{TOPIC}/found?text=").text
+    browser.store.publish("flights", [b"b", b"c"])
+    newer = look(browser, next_address(page)).text
+    assert found(newer) == ["c", "b"]
+    browser.store.publish("flights", [b"d"])
+    again = look(browser, next_address(newer)).text
+    assert found(again) == []
+    assert "more came since than this list shows" in again
+
+
 def test_a_search_that_takes_too_long_says_that_more_may_have_come(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -12,10 +12,13 @@ import pytest
 
 from pubsub_delta import ExpirationPolicy, ManualClock, Snapshot
 from pubsub_delta.errors import Aborted, NotFound
+from pubsub_delta.operations import maintain
 from pubsub_delta.operations.exchange import StoreChannel
+from pubsub_delta.operations.pull import finish_micro_batch
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.iam import Binding, IamPolicy
+from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.registry import Registry
 from tests.model.memory import LAYOUT
 from tests.model.memory_lane import MemoryLane
@@ -236,6 +239,13 @@ def test_a_snapshot_is_deleted_once_it_has_expired_and_not_by_a_dry_run() -> Non
     assert expired(store) == []
 
 
+def test_what_expired_while_tables_were_written_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writing to tables takes long; the other duties go by the time after it."""
+    store = idle_after_a_day()
+    monkeypatch.setattr(maintain, "_write_tables", lambda *_: store.be_at(2 * DAY))
+    assert expired(store) == [FULL_NAME]
+
+
 def test_a_dry_run_deletes_no_subscription() -> None:
     store = idle_after_a_day()
     store.be_at(2 * DAY)
@@ -254,6 +264,21 @@ def test_only_a_run_that_is_not_dry_vacuums(monkeypatch: pytest.MonkeyPatch, dry
     lines = [line for line in told.lines() if line.startswith("vacuum: ")]
     assert all(line.endswith(": no unneeded files are left") for line in lines)
     assert bool(lines) is not dry_run
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_only_a_run_that_is_not_dry_joins_files(
+    monkeypatch: pytest.MonkeyPatch, dry_run: bool
+) -> None:
+    store, joined = InMemory(), list[str]()
+
+    def join(messages: Messages) -> int:
+        joined.append(messages.table)
+        return 1
+
+    monkeypatch.setattr(Messages, "optimize", join)
+    told = store.store.maintain(optimize=True, dry_run=dry_run)
+    assert bool(joined) is bool(told.optimized) is not dry_run
 
 
 def test_what_is_exchanged_counts_as_activity() -> None:
@@ -275,3 +300,12 @@ def test_a_problem_names_its_subscription_once(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(store.tables.registry, "take_out_subscription", lose)
     problems = store.store.maintain(dead_letters=False, retention=False).problems
     assert problems == {FULL_NAME: "Aborted: concurrent writers were faster 25 times"}
+
+
+def test_the_end_of_a_micro_batch_counts_as_activity() -> None:
+    store = idle_after_a_day()
+    store.be_at(LAST_USE)
+    name, uid = store.store._subscription(NAME), store.store.get_subscription(NAME).uid
+    finish_micro_batch(store.tables, name, "query", 0, store.now, uid=uid)
+    store.be_at(LAST_USE + DAY)
+    assert expired(store) == []

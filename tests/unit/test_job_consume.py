@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from pubsub_delta.errors import Unavailable
 from pubsub_delta.jobs import consume, leases, outputs
 from tests.unit.in_memory import NAME, InMemory
 
@@ -80,3 +81,21 @@ def test_a_batch_that_takes_longer_than_its_lease_is_written_once(
     assert code == 0, told
     assert "2 acked, 0 acked too late" in told
     assert slow.world.backlog() == {}
+
+
+def test_a_lease_is_extended_though_an_earlier_extension_has_failed() -> None:
+    """As with a full disk: the next time may succeed, and the lease is not over before."""
+    extended = threading.Event()
+
+    class Batch:
+        extensions = 0
+
+        def modify_ack_deadline(self, _: int) -> None:
+            self.extensions += 1
+            if self.extensions == 1:
+                raise Unavailable("the disk is full")
+            extended.set()
+
+    batch: Any = Batch()
+    with leases.extended(batch, 0):
+        assert extended.wait(PATIENCE)

@@ -42,6 +42,13 @@ def test_a_long_value_is_told_as_far_as_it_goes() -> None:
         assert (len(told), version) == (256, 0)
 
 
+def test_an_id_of_a_run_in_other_letters_is_shortened_by_its_bytes() -> None:
+    """An application id is a text of 1 to 256 bytes, and not characters."""
+    told, _ = batch_id("ü" * 125, "month", "3")
+    assert "/sha256=" in told
+    assert len(told.encode()) <= 256
+
+
 def test_long_values_that_differ_at_their_end_have_two_ids() -> None:
     """A value is known by all of it: the second one would be skipped as published."""
     ends = ("", "a", "b", "ab", "é")

@@ -336,38 +336,6 @@ def test_a_callback_may_publish_flush_and_stop(commits: Commits) -> None:
     assert outcomes(more) == ["1"]
 
 
-def test_flush_waits_for_what_was_published_before_it_and_for_no_more(commits: Commits) -> None:
-    with publisher_of(commits) as publisher:
-        publisher.flush()  # nothing to wait for
-        with commits.held_open(publisher), ThreadPoolExecutor(1) as threads:
-            before = publisher.publish("x")
-            flushed = threads.submit(publisher.flush)
-            assert not wait([flushed], A_WHILE).done
-            commits._may_end.set()
-            flushed.result(LONG)
-            assert before.done()
-        later = publisher.publish("later")
-        assert not wait([later], A_WHILE).done
-    assert commits.data == [[b"held"], [b"x"], [b"later"]]
-
-
-def test_flush_does_not_wait_for_batches_that_come_after_it(commits: Commits) -> None:
-    """A flush comes to its end however many messages others go on to publish."""
-    going_on = threading.Event()
-
-    def publish_another(_: Future[str]) -> None:
-        if not going_on.is_set():
-            publisher.publish("x").add_done_callback(publish_another)
-
-    with publisher_of(commits, max_messages=1) as publisher:
-        publish_another(Future())
-        flushes = threading.Thread(target=publisher.flush, daemon=True)
-        flushes.start()
-        flushes.join(LONG)
-        assert not flushes.is_alive()
-        going_on.set()
-
-
 def test_stop_commits_what_is_queued_and_refuses_what_comes_later(commits: Commits) -> None:
     publisher = publisher_of(commits, max_messages=2)
     futures = [publisher.publish("x") for _ in range(5)]

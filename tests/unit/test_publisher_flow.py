@@ -56,6 +56,17 @@ def test_other_limits_are_refused(fields: Any, told: str) -> None:
         PublishFlowControl(**fields)
 
 
+@pytest.mark.parametrize("behavior", ["block", "error"])
+def test_a_message_that_never_fits_is_refused_and_waits_for_nothing(
+    commits: Commits, behavior: str
+) -> None:
+    with publisher_of(commits, flow_control=limited(size=4, behavior=behavior)) as publisher:
+        with pytest.raises(ResourceExhausted, match="5 bytes never fits into"):
+            publisher.publish("bytes").result(0)
+        four = publisher.publish("four")
+    assert four.result(0) == "0", "it fits exactly"
+
+
 @pytest.mark.parametrize("limits", [limited(messages=2), limited(size=12)])
 def test_who_publishes_beyond_a_limit_waits_until_there_is_room(
     commits: Commits, limits: PublishFlowControl
@@ -163,16 +174,6 @@ def test_beyond_a_limit_the_future_fails_if_that_is_asked_for(commits: Commits) 
         publisher.flush()
         again = publisher.publish("three")
     assert again.result(0) == "2"
-
-
-@pytest.mark.parametrize("behavior", ["block", "error"])
-def test_a_message_that_never_fits_is_refused_and_waits_for_nothing(
-    commits: Commits, behavior: str
-) -> None:
-    with publisher_of(commits, flow_control=limited(size=4, behavior=behavior)) as publisher:
-        with pytest.raises(ResourceExhausted, match="5 bytes never fits into"):
-            publisher.publish("bytes").result(0)
-        publisher.publish("four")
 
 
 def test_beyond_ignored_limits_everything_is_queued(commits: Commits) -> None:

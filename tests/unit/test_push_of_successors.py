@@ -15,8 +15,10 @@ from google.pubsub_v1 import StreamingPullRequest
 
 from pubsub_delta import Message, PushConfig, Subscription
 from pubsub_delta.server import subscription_workers
+from pubsub_delta.server.pushing import Pushers
 from tests.endpoints import listening
 from tests.unit.serving import LONG, SUBSCRIPTION, clients, eventually, serving
+from tests.unit.serving_calls import NAME, TOPIC, Calls, running
 from tests.unit.serving_push import SELDOM, publish_all
 from tests.unit.test_server_push_changes import Looked
 
@@ -81,3 +83,19 @@ def test_a_successor_is_not_pushed_to_the_endpoint_of_what_was_found_before(
         with serving(store, SELDOM):
             eventually(lambda: one.data or other.data)
         assert (one.data, other.data) == ([], [b"b0"])
+
+
+def test_a_subscription_that_was_created_again_is_pushed_by_a_worker_of_its_own() -> None:
+    """The worker of the one before has its leases, also where the endpoint is the same."""
+    config = PushConfig("http://127.0.0.1:9/")
+
+    async def test(calls: Calls) -> None:
+        pushers, store = Pushers(calls.hub, calls.backend.now), calls.store
+        await pushers.apply(store.update_subscription(NAME, push_config=config))
+        store.delete_subscription(NAME)
+        later = store.create_subscription(NAME, TOPIC, push_config=config)
+        await pushers.apply(later)
+        assert pushers._workers[NAME].dispatcher.leaser.uid == later.uid
+        await pushers.stop()
+
+    running(test)

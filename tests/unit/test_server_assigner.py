@@ -144,3 +144,20 @@ def test_a_closed_consumer_has_no_room(is_open: bool) -> None:
     consumer = Consumer()
     consumer.is_open = is_open
     assert bool(consumer.free) == consumer.has_room(1) == is_open
+
+
+def test_a_consumer_that_is_paused_gets_none() -> None:
+    """A pusher pauses after failures (Pub/Sub: push backoff)."""
+    consumer = Consumer()
+    consumer.is_paused = True
+    assert (consumer.free, consumer.has_room(1)) == (0, False)
+    consumer.is_paused = False
+    assert consumer.has_room(1)
+
+
+@pytest.mark.parametrize(("singly", "at_once"), [(True, 1), (False, 2)])
+def test_an_endpoint_gets_one_message_of_a_key_at_a_time(singly: bool, at_once: int) -> None:
+    """Pub/Sub: a push subscription has one outstanding message of an ordering key at a time."""
+    consumer = Consumer(keys_singly=singly)
+    assigner = assigner_of(delivery(0, "a"), delivery(1, "a"), ordered=True)
+    assert len(assigner.assign([consumer])[consumer]) == at_once

@@ -80,6 +80,14 @@ def test_leases_are_longer_where_commits_are_slow(turn: float, length: float) ->
     assert Bench(exactly_once=True).leaser.length == timedelta(seconds=90)
 
 
+def test_leases_stay_long_for_a_while_after_a_slow_commit() -> None:
+    """A lease must outlast several requests as slow as the slowest one of late."""
+    bench = Bench()
+    for seconds in (4, 0.1, 0.1):
+        bench.leaser.request_took(timedelta(seconds=seconds))
+    assert bench.leaser.length > timedelta(seconds=4 * 7)
+
+
 def test_a_message_that_is_given_back_takes_the_later_ones_of_its_key_with_it() -> None:
     """The store returns them together; delivered from here, they would overtake it."""
     bench = Bench(count=5, keys="abaab", consumer=Consumer(max_messages=3))

@@ -47,6 +47,7 @@ def test_a_message_takes_memory_until_it_was_sent_and_its_place_until_it_is_answ
     assert (held.received.data, held.received.ack_id) == (b"", "id 1")
     del held
     assert (whole.messages, part.messages) == (0, 0)
+    assert (whole.bytes, part.bytes) == (0, 0), "what was sent has left before"
 
 
 def test_no_more_is_read_where_memory_is_full_but_one_message_for_who_has_none() -> None:

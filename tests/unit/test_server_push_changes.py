@@ -24,9 +24,11 @@ from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.push_window import PushWindow
 from pubsub_delta.server import pushing, subscription_workers
+from pubsub_delta.server.pushing import Pushers
 from tests.endpoints import listening
 from tests.unit.builders import PLAIN
 from tests.unit.serving import LONG, SUBSCRIPTION, MemoryStore, clients, eventually, serving
+from tests.unit.serving_calls import NAME, Calls, running
 from tests.unit.serving_push import SELDOM, publish_all, pushing_to
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -299,3 +301,38 @@ def test_a_detached_subscription_has_no_worker() -> None:
         assert workers._workers == {}
 
     asyncio.run(test())
+
+
+def test_a_refresh_that_fails_is_followed_by_a_pause() -> None:
+    """The registry is read once in REFRESH_SECONDS, also while the storage does not answer."""
+
+    class Failing(Noting):
+        looks = 0
+
+        async def subscriptions(self) -> Sequence[Subscription]:
+            self.looks += 1
+            await asyncio.sleep(0)
+            raise RuntimeError("the disk is away")
+
+    async def test() -> None:
+        workers = Failing()
+        workers.start()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        await workers.stop()
+        assert workers.looks == 1
+
+    asyncio.run(test())
+
+
+def test_a_server_that_ends_starts_no_worker() -> None:
+    """A change may be stored while the server ends: nobody would end a worker of it."""
+
+    async def test(calls: Calls) -> None:
+        pushers = Pushers(calls.hub, calls.backend.now)
+        await pushers.stop()
+        stored = calls.store.get_subscription(NAME)
+        await pushers.apply(replace(stored, push_config=PushConfig("http://127.0.0.1:9/")))
+        assert pushers._workers == {}
+
+    running(test)

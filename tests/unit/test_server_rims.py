@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 pytest.importorskip("grpc")
-from pubsub_delta.resources import ReceivedMessage
+from pubsub_delta.errors import Unavailable
+from pubsub_delta.resources import Message, ReceivedMessage
 from pubsub_delta.server import dispatcher
 from pubsub_delta.server.assigner import Consumer, Delivery, Receiver
 from pubsub_delta.server.hub import Hub
@@ -107,6 +110,55 @@ def test_after_an_error_was_told_the_next_consumers_have_as_much_patience(
         assert later.errors == []
 
     running(test)
+
+
+def test_a_publish_during_an_exchange_is_looked_for_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was published after the exchange had read the topic would else wait for a poll."""
+
+    async def test(calls: Calls) -> None:
+        given, found = Given(), await calls.hub.dispatcher(NAME)
+        exchange, loop, told = (
+            found._channel.exchange,
+            asyncio.get_running_loop(),
+            threading.Event(),
+        )
+
+        def tell() -> None:
+            calls.hub.published(TOPIC)
+            told.set()
+
+        def slow(*args: Any) -> Any:
+            done = exchange(*args)
+            if not told.is_set():
+                calls.store.publish(TOPIC, ["a"])
+                loop.call_soon_threadsafe(tell)
+                assert told.wait(LONG)
+            return done
+
+        monkeypatch.setattr(found, "_channel", SimpleNamespace(exchange=slow))
+        found.join(given.receiver)
+        await soon(lambda: given.messages == [b"a"])
+
+    with_seldom_polls(test)
+
+
+def test_a_publish_whose_exchange_failed_is_looked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A failed exchange is tried again soon, and not at the next poll, which may be far."""
+    left = failing_exchanges(monkeypatch)
+
+    async def test(calls: Calls) -> None:
+        given = Given()
+        (await calls.hub.dispatcher(NAME)).join(given.receiver)
+        await soon(lambda: given.looks)
+        left.append(1)
+        await calls.publish("a")
+        await soon(lambda: given.messages == [b"a"])
+
+    with_seldom_polls(test)
 
 
 def test_what_does_not_fit_into_one_read_comes_with_the_next(
@@ -215,3 +267,70 @@ def test_the_messages_of_all_subscriptions_are_bounded_together() -> None:
     assert not one.is_full
     other.add(1, 10)
     assert (one.is_full, other.is_full) == (True, True)
+
+
+def test_the_end_of_a_server_begins_no_lease() -> None:
+    """A request that comes late is told to ask another server: nobody would end its lease."""
+
+    async def test(calls: Calls) -> None:
+        await calls.hub.stop()
+        with pytest.raises(Unavailable, match="is shutting down"):
+            await calls.hub.dispatcher(NAME)
+
+    running(test)
+
+
+def test_messages_of_a_key_wait_while_a_client_that_left_has_earlier_ones() -> None:
+    """A key belongs to a consumer "even one that has left, until all of them are acked"."""
+
+    async def test(calls: Calls) -> None:
+        calls.store.publish(TOPIC, [Message(data, ordering_key="k") for data in (b"1", b"2", b"3")])
+        first, later, found = Given(), Given(), await calls.hub.dispatcher(NAME)
+        first.consumer.max_messages = first.consumer.ahead = 2
+        found.join(first.receiver)
+        await soon(lambda: first.messages == [b"1", b"2"] and found.leaser.assigner.waiting)
+        one, two = list(found.leaser._by_ack_id)
+        found.leave(first.consumer)
+        found.join(later.receiver)
+        found.acknowledge([one])
+        assert (first.messages, later.messages) == ([b"1", b"2"], [])
+        found.acknowledge([two])
+        await soon(lambda: later.messages == [b"3"])
+
+    running(test, enable_message_ordering=True)
+
+
+def test_a_client_that_breaks_off_is_given_no_more() -> None:
+    """Its connection may be lost: messages would wait for it until their deadlines."""
+
+    async def test(calls: Calls) -> None:
+        await calls.publish("a")
+        responses = calls.stream(opening())
+        assert (await anext(responses)).received_messages
+        dispatcher_of_it = calls.hub.running(NAME)
+        assert dispatcher_of_it is not None
+        closing: Any = responses
+        await closing.aclose()
+        assert not dispatcher_of_it._receivers
+
+    running(test)
+
+
+def test_ids_of_a_later_subscription_are_accepted_beside_those_of_the_one_before() -> None:
+    """Another process has deleted the subscription, and created one of its name."""
+
+    async def test(calls: Calls) -> None:
+        await calls.publish("a")
+        (old,) = await calls.pull(1)
+
+        def succeed() -> str:
+            calls.other_process.delete_subscription(NAME)
+            calls.other_process.create_subscription(NAME, TOPIC)
+            calls.other_process.publish(TOPIC, ["b"])
+            return next(iter(calls.other_process.pull(NAME, 1))).ack_id
+
+        new = await calls.elsewhere(succeed)
+        found = await calls.hub.acknowledging(NAME, [old, new])
+        assert new.startswith(found.leaser.uid)
+
+    running(test)

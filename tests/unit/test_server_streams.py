@@ -40,6 +40,9 @@ def test_confirmations_come_on_the_stream_with_exactly_once_delivery() -> None:
         assert list(confirmed.ack_ids) == [ack_id]
         assert list(confirmed.invalid_ack_ids) == ["nonsense"]
         assert store.unacked == []
+        stream.say(ack_ids=[ack_id])  # its outcome was told
+        confirmed = stream.hear().acknowledge_confirmation
+        assert (list(confirmed.ack_ids), list(confirmed.invalid_ack_ids)) == ([], [ack_id])
         stream.close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Coroutine
 from dataclasses import replace
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from pubsub_delta.delivery.table_subscriptions import TableWrites
 from pubsub_delta.server import table_writing
 from pubsub_delta.server.table_writing import LONGEST_PAUSE, TableWriters
 from pubsub_delta.server.timing import Timing
+from tests.unit.serving import LONG
 from tests.unit.serving_calls import NAME, TOPIC, Calls, running, soon
 
 SELDOM = Timing(shortest_poll=3600, longest_poll=3600)
@@ -47,6 +49,34 @@ def test_a_publish_wakes_every_writer_of_its_topic(monkeypatch: pytest.MonkeyPat
         calls.hub.published("projects/local/topics/other")
         await asyncio.sleep(0.05)
         assert len(written) == 2 * len(names)
+        await writers.end_workers()
+
+    running(test)
+
+
+def test_a_publish_during_a_write_is_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The write may have read the topic before: it would else come with the next check."""
+    written: list[str] = []
+
+    async def test(calls: Calls) -> None:
+        loop, told = asyncio.get_running_loop(), threading.Event()
+
+        def publish() -> None:
+            calls.hub.published(TOPIC)
+            told.set()
+
+        def write(name: str) -> TableWrites:
+            written.append(name)
+            if len(written) == 1:
+                loop.call_soon_threadsafe(publish)
+                assert told.wait(LONG)
+            return TableWrites()
+
+        monkeypatch.setattr(calls.backend, "write_table", write)
+        writers = TableWriters(calls.hub, SELDOM)
+        plain = calls.store.get_subscription(NAME)
+        await writers.run_worker(replace(plain, table_config=TableConfig("shop.orders")))
+        await soon(lambda: written == [NAME, NAME])
         await writers.end_workers()
 
     running(test)
@@ -138,5 +168,18 @@ def test_a_table_that_this_server_has_set_is_written_to_at_once(
         monkeypatch.setattr(table_writes, "check", lambda *_: None)
         await calls.set_table("shop.orders")
         await soon(lambda: written == [NAME])
+
+    running(test)
+
+
+def test_nobody_can_pull_from_a_table_subscription(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its messages are written to the table: a pull is refused before it waits for any."""
+
+    async def test(calls: Calls) -> None:
+        monkeypatch.setattr(table_writes, "check", lambda *_: None)
+        monkeypatch.setattr(calls.backend, "write_table", Written().write)
+        await calls.set_table("shop.orders")
+        with pytest.raises(FailedPrecondition, match="clear its table_config"):
+            await calls.hub.pulled(NAME)
 
     running(test)

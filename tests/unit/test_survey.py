@@ -257,6 +257,27 @@ def test_metrics_over_time_end_with_what_the_metrics_say_now() -> None:
     assert told[-1].num_undelivered_messages == metrics["num_undelivered_messages"]
 
 
+def test_metrics_over_time_have_one_moment_for_now() -> None:
+    """The metrics are those "until now": a use just now is not told twice."""
+    store = InMemory()
+    store.publish("a")
+    store.be_at(MINUTE)
+    store.pull()
+    times = [each.time for each in store.store.subscription_history(NAME)]
+    assert (times[-1], times.count(at(MINUTE))) == (at(MINUTE), 1)
+
+
+def test_a_publish_makes_the_oldest_message_of_before_no_younger() -> None:
+    """``oldest_unacked_message_age``: "age of the oldest unacknowledged message"."""
+    store = InMemory()
+    store.publish("a")
+    for minutes in (1, 2, 3):
+        store.be_at(minutes * MINUTE)
+        store.publish("b")
+    ages = [each.oldest_unacked_message_age for each in store.store.subscription_history(NAME)]
+    assert ages[-3:] == [MINUTE, 2 * MINUTE, 3 * MINUTE]
+
+
 def test_metrics_over_time_have_the_last_of_many_publishes() -> None:
     """As many publishes as points."""
     store = InMemory()
@@ -293,3 +314,9 @@ def test_the_last_run_of_a_span_of_many_reaches_to_its_last_message() -> None:
     runs = surveys._runs(Positions.of(range(0, 400, 2)))
     assert len(runs) == surveys.MOST_RUNS
     assert (runs[0], runs[-1]) == ((0, 0), (2 * surveys.MOST_RUNS - 2, 398))
+
+
+def test_the_stored_runs_reach_as_far_as_the_files_do() -> None:
+    """``stored_runs``: the positions at which messages are stored; a file may lie in another."""
+    files = [(0, 9), (2, 3), (8, 12), (20, 21)]
+    assert surveys._joined(files) == [(0, 12), (20, 21)]

@@ -21,6 +21,7 @@ from pubsub_delta.delivery.unreadable import (
 from pubsub_delta.errors import UnreadableMessageWarning
 from pubsub_delta.operations.exchange import StoreChannel
 from pubsub_delta.policy.ack_requests import AckRequest
+from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.tables.messages.stored import StoredMessages
 from tests.unit.builders import PLAIN, START
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
@@ -213,6 +214,20 @@ def test_who_iterates_is_told_of_a_loss_after_the_others() -> None:
         next(batch)
 
 
+def dead_letters(world: Damaged) -> list[ReceivedMessage]:
+    """Let every delivery fail, and return what is forwarded."""
+    for number in range(2, 6):
+        world.store.pull(NAME)
+        world.be_at(10 * number)
+    world.store.pull(NAME)
+    return list(world.store.pull("letters-kept"))
+
+
+def test_dead_letters_have_the_order_of_their_messages_whatever_time_these_have() -> None:
+    """Messages of an ordering key are forwarded in their order."""
+    assert [each.data for each in dead_letters(Damaged())] == [b"a", b"b", b"c"]
+
+
 @pytest.mark.parametrize(
     ("lost", "data", "why"),
     [
@@ -222,11 +237,7 @@ def test_who_iterates_is_told_of_a_loss_after_the_others() -> None:
 )
 def test_it_becomes_a_dead_letter_that_tells_why(lost: bool, data: bytes, why: str) -> None:
     world = Damaged(lost=lost)
-    for number in range(2, 6):
-        world.store.pull(NAME)
-        world.be_at(10 * number)
-    world.store.pull(NAME)
-    letters = {each.data: each.attributes for each in world.store.pull("letters-kept")}
+    letters = {each.data: each.attributes for each in dead_letters(world)}
     assert set(letters) == {b"a", data, b"c"}
     assert letters[data][UNREADABLE] == f"message {world.ids[1]}: {why}"
     assert letters[data]["CloudPubSubDeadLetterSourceDeliveryCount"] == "5"

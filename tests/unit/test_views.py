@@ -115,8 +115,9 @@ def test_a_place_that_is_none_is_refused_before_anything_is_asked() -> None:
             create_views(tables, "local", now, schema, temporary=temporary)
     with pytest.raises(InvalidArgument, match="prefix"):
         create_views(tables, "local", now, "bi", "a b")
-    with pytest.raises(FailedPrecondition, match="needs Spark"):
-        create_views(tables, "local", now, "bi")
+    for schema in ("bi", None):  # None: the session's
+        with pytest.raises(FailedPrecondition, match="needs Spark"):
+            create_views(tables, "local", now, schema)
 
 
 class Catalog(Place):

@@ -1,0 +1,59 @@
+"""Which of the batches that were pulled in the console are kept, and what their pages tell."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from pubsub_delta.console.leased_batches import MAX_KEPT, LeasedBatches
+from pubsub_delta.resources import AckResult
+from tests.unit.browsing import Browser, form_from_pairs, words
+from tests.unit.builders import MINUTE
+
+
+def test_of_many_batches_the_one_that_is_in_use_is_kept() -> None:
+    """The oldest are dropped: those that nobody has changed for the longest time."""
+    batches = LeasedBatches()
+    first, second, *_ = [batches.add("delays", [], None) for _ in range(MAX_KEPT)]
+    batches.change(first)
+    batches.add("delays", [], None)
+    assert batches.find(first.id, "delays") == first
+    assert batches.find(second.id, "delays") is None
+
+
+def test_a_lease_that_was_over_is_not_shown_as_longer() -> None:
+    """The countdown is that of the lease: messages are delivered again when it is over."""
+    browser = Browser()
+    browser.world.publish("a")
+    page = browser.pull()
+    form = form_from_pairs(page.text, page.url.path)
+    browser.world.be_at(MINUTE)
+    longer = browser.client.post(form.action, data={**form.fields, "verb": "extend"})
+    assert "of 1 the lease was over" in words(longer.text)
+    assert 'data-seconds="0"' in longer.text
+
+
+def test_what_another_page_has_answered_for_meanwhile_does_not_come_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """ "Acknowledged ones leave the page": those of two forms that are sent at once, too."""
+    browser = Browser()
+    browser.world.publish("a", "b")
+    page = browser.pull()
+    one, other = re.findall(r'name="ack_id" value="([^"]*)"', page.text)
+    form = form_from_pairs(page.text, page.url.path)
+    acknowledge = browser.store.acknowledge
+
+    def after_another(name: str, ack_ids: list[str]) -> AckResult:
+        monkeypatch.setattr(browser.store, "acknowledge", acknowledge)
+        fields = {**form.fields, "ack_id": other, "verb": "ack"}
+        assert "1 acknowledged." in words(browser.client.post(form.action, data=fields).text)
+        return acknowledge(name, ack_ids)
+
+    monkeypatch.setattr(browser.store, "acknowledge", after_another)
+    browser.client.post(form.action, data={**form.fields, "ack_id": one, "verb": "ack"})
+    again = browser.get(page.url.path).text
+    assert re.findall(r'name="ack_id" value="([^"]*)"', again) == []

@@ -1,0 +1,44 @@
+"""How a streaming job counts messages: those of each micro-batch once, by its progress reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pubsub_delta.jobs.stream_consume import AckCounter
+from pubsub_delta.jobs.terminal import Summary, follow
+
+
+class Reporting:
+    """A query whose reports are looked at some times, and which ends then."""
+
+    def __init__(self, looks: int, *counts: int) -> None:
+        self.recentProgress = [{"batchId": n, "count": each} for n, each in enumerate(counts)]
+        self._looks = looks
+
+    @property
+    def isActive(self) -> bool:
+        return self._looks > 0
+
+    def awaitTermination(self, _: int | None = None) -> None:
+        self._looks -= 1
+
+
+def test_a_micro_batch_counts_once_however_often_it_is_reported() -> None:
+    """Spark keeps the last reports: each look finds those of before, too."""
+    summary, query = Summary("stream_publish"), Reporting(3, 2, 0, 3)
+    asked: Any = query
+    follow(asked, summary, lambda progress: int(progress["count"]))
+    assert (summary.messages, summary.commits) == (5, 2)
+
+
+def test_acks_count_from_one_report_to_the_next() -> None:
+    """The metric is of all acks of the subscription, also from before the query began."""
+    count = AckCounter()
+    name = "ack_message_count_success"
+    totals = [100, 104, 104, 110]
+    told = [count({"observedMetrics": {"pubsub_delta": {name: total}}}) for total in totals]
+    assert told == [0, 4, 0, 6]
