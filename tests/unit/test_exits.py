@@ -62,7 +62,8 @@ exporter = MetricsExporter(measure, SystemClock().now).start()
 measuring.wait()
 """
 FORKS = """
-import os
+import os, warnings
+warnings.simplefilter("ignore")  # from Python 3.12 on a process with threads that forks is warned
 subscriber.EXIT_SECONDS = 600
 pull = store.subscribe("billing", lambda message: message.ack())
 child = os.fork()
