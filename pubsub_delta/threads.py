@@ -30,12 +30,14 @@ _working: weakref.WeakSet[Stoppable] = weakref.WeakSet()
 def stop_at_exit(working: Stoppable) -> None:
     """Stop an object when the interpreter exits, if it still lives then.
 
-    A forked process has no threads of its parent, and stops none.
+    It is stopped before what the program had registered with ``atexit`` until now: that may be the
+    end of a Spark session. A forked process has no threads of its parent, and stops none.
     """
     _working.add(working)
+    atexit.unregister(_stop_all)
+    atexit.register(_stop_all)
 
 
-@atexit.register
 def _stop_all() -> None:
     for each in tuple(_working):
         each.stop_at_exit()

@@ -17,6 +17,7 @@ from pubsub_delta import BatchSettings, PubSub, subscriber
 store = PubSub(None, sys.argv[1])
 """
 PUBLISHES = """
+atexit.register(store.delete_topic, "orders")
 publisher = store.publisher("orders", batch_settings=BatchSettings(max_latency=60))
 for n in range(10):
     publisher.publish(f"message {n}")
@@ -92,7 +93,10 @@ def run(program: str, root: Path) -> None:
 
 
 def test_what_a_publisher_has_queued_is_published(tmp_path: Path, store: PubSub) -> None:
-    """A publisher that was not stopped commits its queue when the interpreter exits."""
+    """A publisher that was not stopped commits its queue when the interpreter exits.
+
+    What the program had registered before, such as the end of a session, comes after that.
+    """
     run(PUBLISHES, tmp_path)
     assert store.pull("billing").message_count == 10
 
