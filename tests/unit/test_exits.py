@@ -81,7 +81,7 @@ def store(tmp_path: Path) -> PubSub:
     return store
 
 
-def run(program: str, root: Path) -> None:
+def run(program: str, root: Path | str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", BEGIN + program, str(root)],
         capture_output=True,
