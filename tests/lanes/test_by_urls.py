@@ -26,7 +26,7 @@ from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import TableMissing
 from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.schemas import MESSAGES, POSITIONS
-from tests.lanes.builders import CAS, at, column, next_position, numbers, shortlived, topic
+from tests.lanes.builders import CAS, at, column, next_position, numbers, topic
 
 MODULES = ("files", "history", "open_tables", "storage", "table_snapshots", "tables")
 EVERYTHING = Window()
@@ -236,29 +236,6 @@ def test_a_table_is_opened_again_only_after_many_commits(
     for value in range(30):
         assert lane.merge(table, next_position(value + 1, was=value), CAS) == 1
     assert looks.count("opened") <= 2
-
-
-@pytest.mark.parametrize("by_url", [True, False])
-def test_expired_commits_are_cleaned_up_at_times_and_not_after_each_commit(
-    lane: DirectLane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_url: bool
-) -> None:
-    """A clean-up lists the log and deletes one commit by a request; on a disk it takes no time."""
-    told: list[bool] = []
-    write_over = import_module("pubsub_delta.tables.lanes.direct.tables").write_over
-
-    def noted(opened: DeltaTable, rows: pa.Table, hooks: Any) -> pa.Table:
-        told.append(hooks is None or hooks.cleanup_expired_logs is not False)
-        return write_over(opened, rows, hooks)
-
-    monkeypatch.setattr("pubsub_delta.tables.lanes.direct.tables.write_over", noted)
-    table = f"delta.`{tmp_path / 'positions'}`"
-    lane.create(table, shortlived(POSITIONS), next_position(0))
-    if not by_url:
-        monkeypatch.undo()
-        monkeypatch.setattr("pubsub_delta.tables.lanes.direct.tables.write_over", noted)
-        lane = DirectLane(None, TableLocks(str(tmp_path)))
-    assert lane.merge(table, next_position(1, was=0), CAS) == 1
-    assert told == [not by_url]
 
 
 def test_the_tables_that_were_used_last_stay_open(

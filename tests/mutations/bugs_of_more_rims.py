@@ -169,4 +169,11 @@ BUGS_OF_MORE_RIMS = (
         "        exit_beside_listing(end.code if isinstance(end.code, int) else 0)\n",
         "",
     ),
+    Bug(
+        "cleanup-after-each-commit",
+        "Each commit to an ack state asks for the status of every file of its log.",
+        "tables/lanes/direct/commits.py",
+        "NO_CLEANUP = PostCommitHookProperties(cleanup_expired_logs=False)\n",
+        "NO_CLEANUP = PostCommitHookProperties()\n",
+    ),
 )

@@ -29,7 +29,12 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/protocol.py": ("lanes/test_tables_that_are_gone",),
     "tables/lanes/direct/attributes.py": ("stored_attributes",),
     "tables/lanes/direct/appends.py": ("appends",),
-    "tables/lanes/direct/commits.py": ("swaps", "appends", "lanes/test_added_columns"),
+    "tables/lanes/direct/commits.py": (
+        "swaps",
+        "appends",
+        "lanes/test_added_columns",
+        "lanes/test_upkeep",
+    ),
     "tables/lanes/direct/credentials.py": ("lanes_choice",),
     "tables/lanes/direct/errors.py": ("storage_failures",),
     "tables/lanes/direct/filters.py": ("stored_attributes", "lanes/test_scans"),

@@ -39,7 +39,10 @@ MESSAGES_WRITTEN = WriterProperties(
 _ONLY_NEXT = CommitProperties(max_commit_retries=0)
 """The commit lands as the version after the one that its table is open at, or not at all."""
 NO_CLEANUP = PostCommitHookProperties(cleanup_expired_logs=False)
-"""Skips the search for expired commits, which lists the whole log: ``tidy_control`` does that."""
+"""Skips the search for expired commits, which asks for the status of every file of the log.
+
+``tidy_control`` searches at times.
+"""
 
 _OMITTED = {
     # deltalake creates tables of the lowest protocol, unless a property requires more.
@@ -98,9 +101,7 @@ def properties_of_commit(
     )
 
 
-def write_over(
-    opened: DeltaTable, rows: pa.Table, hooks: PostCommitHookProperties | None
-) -> pa.Table:
+def write_over(opened: DeltaTable, rows: pa.Table) -> pa.Table:
     """Replace all rows of a table, if no commit has followed the version that it is open at.
 
     Return the rows that were written, with the columns that the table has.
@@ -111,7 +112,7 @@ def write_over(
         written,
         mode="overwrite",
         commit_properties=_ONLY_NEXT,
-        post_commithook_properties=hooks,
+        post_commithook_properties=NO_CLEANUP,
     )
     return written
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
-from deltalake import DeltaTable, PostCommitHookProperties
+from deltalake import DeltaTable
 
-from pubsub_delta.tables.lanes.direct.commits import completed
+from pubsub_delta.tables.lanes.direct.commits import NO_CLEANUP, completed
 from pubsub_delta.tables.lanes.protocol import Match, Merge
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
@@ -65,9 +65,7 @@ def _matches(old: pa.Table, new: pa.Table, on: Sequence[Match]) -> list[bool]:
     return found
 
 
-def merge_by_query(
-    opened: DeltaTable, rows: pa.Table, merge: Merge, hooks: PostCommitHookProperties | None
-) -> int:
+def merge_by_query(opened: DeltaTable, rows: pa.Table, merge: Merge) -> int:
     """MERGE rows by a query of ``deltalake``; return how many were affected."""
     merger = opened.merge(
         rows,
@@ -75,7 +73,7 @@ def merge_by_query(
         source_alias="new",
         target_alias="old",
         streamed_exec=False,
-        post_commithook_properties=hooks,
+        post_commithook_properties=NO_CLEANUP,
     )
     if merge.update:
         merger = merger.when_matched_update({name: f"new.{name}" for name in merge.update})

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Literal
 
 import pyarrow as pa
-from deltalake import DeltaTable, PostCommitHookProperties, write_deltalake
+from deltalake import DeltaTable, write_deltalake
 
 from pubsub_delta.tables.lanes.direct.appends import append_once
 from pubsub_delta.tables.lanes.direct.commits import (
@@ -179,7 +179,7 @@ class DirectLane:
                 with self.open_tables.newest(table) as opened:
                     changed = self._merge_into_few(table, rows, merge)
                     if changed is None:
-                        changed = merge_by_query(opened, rows, merge, self._hooks(table))
+                        changed = merge_by_query(opened, rows, merge)
             if changed:
                 with self.open_tables.cached(table) as opened:
                     version = opened.version()
@@ -214,7 +214,7 @@ class DirectLane:
         return True
 
     def _write_over(self, table: str, opened: DeltaTable, rows: pa.Table) -> None:
-        written = write_over(opened, rows, self._hooks(table))
+        written = write_over(opened, rows)
         self.open_tables.cache_rows(table, opened, written)
 
     def append(
@@ -321,7 +321,7 @@ class DirectLane:
                 counts = opened.delete(
                     in_sql(where),
                     commit_properties=carried and properties_of_commit(carried, None),
-                    post_commithook_properties=self._hooks(table),
+                    post_commithook_properties=NO_CLEANUP,
                 )
         except Conflict:
             commits = self.history(table, RECENT) if user_metadata else []
@@ -376,10 +376,6 @@ class DirectLane:
     def locked(self, table: str, *, wait: bool = True) -> AbstractContextManager[None]:
         """Keep other writers on this machine away from a table on a local disk."""
         return self._locks.locked(table, wait=wait)
-
-    def _hooks(self, table: str) -> PostCommitHookProperties | None:
-        """Return the hooks after a commit: the table's, without cleanup in object storage."""
-        return None if is_local(table) else NO_CLEANUP
 
     def _tidy_at_times(self, table: str, version: int, work: Callable[[DeltaTable], None]) -> None:
         """Do maintenance after each hundredth commit; its failure does not fail the commit."""
