@@ -79,4 +79,15 @@ BUGS_OF_SPARK_SESSIONS = (
             "test_a_store_stays_in_its_catalog_whatever_catalog_the_session_takes_later",
         ),
     ),
+    Bug(
+        "store-of-a-later-catalog",
+        "A store that starts its session is another one in each catalog that this takes later.",
+        "tables/lanes/choice.py",
+        "            self.spark  # noqa: B018  (it has the catalog from then on)",
+        "            return self._layout",
+        needs_spark=(
+            "tests/spark_lane/test_platforms.py::"
+            "test_a_store_stays_in_its_catalog_whatever_catalog_the_session_takes_later",
+        ),
+    ),
 )
