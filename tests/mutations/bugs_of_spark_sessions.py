@@ -90,4 +90,18 @@ BUGS_OF_SPARK_SESSIONS = (
             "test_a_store_stays_in_its_catalog_whatever_catalog_the_session_takes_later",
         ),
     ),
+    Bug(
+        "view-dropped-by-another",
+        "Of two programs that make the views of a store at the same time one ends with an error.",
+        "operations/views.py",
+        "        with suppress(TableMissing):\n            if views.identity(name) is not None:",
+        "        with suppress(Conflict):\n            if views.identity(name) is not None:",
+    ),
+    Bug(
+        "comment-longer-than-hives",
+        "A topic with a long name has no view in a schema of Hive's metastore.",
+        "policy/view_names.py",
+        "over = max(0, len(text) - LONGEST_COMMENT)",
+        "over = max(0, len(text) - 2 * LONGEST_COMMENT)",
+    ),
 )

@@ -9,9 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pubsub_delta.errors import DataLoss, FailedPrecondition
+from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import Match, Merge, TableMissing
 from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.lanes.spark import SparkLane, SparkScans, frames
@@ -251,6 +252,36 @@ def test_tables_of_a_catalog_are_created_with_their_schema_and_dropped(lane: Spa
         assert lane.append(table, messages(0), "x")
         lane.drop(table)
         assert not lane.exists(table)
+    finally:
+        lane.spark.sql("DROP SCHEMA IF EXISTS pubsub_lane CASCADE")
+
+
+class Dropping:
+    """A session beside which another program drops a table while this one is about to read it."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._spark, name)
+
+    def table(self, name: str) -> DataFrame:
+        rows = self._spark.table(name)
+        self._spark.sql(f"DROP TABLE {name}")
+        return rows
+
+
+def test_a_table_that_is_dropped_while_it_is_read_is_missing_and_not_damaged(
+    lane: SparkLane,
+) -> None:
+    """A seek to a snapshot that is deleted meanwhile is NotFound, and no damage is told."""
+    table = "`pubsub_lane`.`snapshot_0`"
+    dropping: Any = Dropping(lane.spark)
+    try:
+        lane.create(table, MESSAGES)
+        lane.append(table, messages(0), "x")
+        with pytest.raises(TableMissing):
+            SparkLane(dropping, TableLocks(None)).read(table)
     finally:
         lane.spark.sql("DROP SCHEMA IF EXISTS pubsub_lane CASCADE")
 

@@ -165,3 +165,20 @@ def test_every_resource_has_its_view_and_what_is_gone_has_none(
     assert catalog.there[three] is THEIRS
     assert one.upper() in catalog.there, "a catalog takes names in any case for the same"
     assert again.views == tuple(sorted((one, two)))
+
+
+class Listed(Catalog):
+    """Lists views of which another program has dropped one by the time that they are looked at."""
+
+    def names(self) -> list[str]:
+        return [*self.there, "dropped meanwhile"]
+
+
+def test_a_view_that_another_program_drops_meanwhile_ends_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two programs make the views of a store at the same time: both find what is no more."""
+    monkeypatch.setattr(f"{__name__}.Catalog", Listed)
+    report, _ = created(monkeypatch, {"gone": OURS})
+    assert report.dropped == ("gone",)
+    assert len(report.created) == 3

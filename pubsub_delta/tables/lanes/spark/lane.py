@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from pubsub_delta.clock import from_micros
-from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.errors import DataLoss, FailedPrecondition
 from pubsub_delta.session import check_reading, check_writing
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import (
@@ -168,7 +168,12 @@ class SparkLane:
                 rows = self.spark.sql(f"SELECT * FROM {table} VERSION AS OF {version:d}")
             wanted = rows.where(sql.condition(where))
             rows = wanted if columns is None else wanted.select(*map(quoted, columns))
-        return collected(rows, table)
+        try:
+            return collected(rows, table)
+        except DataLoss as error:
+            if self.exists(table):
+                raise
+            raise TableMissing(table) from error  # DROP TABLE removes the files under a reader
 
     def read_latest(
         self,

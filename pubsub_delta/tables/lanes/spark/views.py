@@ -18,6 +18,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.policy import view_names
 from pubsub_delta.policy.ack_state import Span
 from pubsub_delta.policy.schemas.validation import TypedReader
 from pubsub_delta.tables.lanes.protocol import Conflict
@@ -134,7 +135,7 @@ class Views:
         is a temporary one. Conflict if a table or view of that name was created since.
         """
         identity = self._identity(name, subject.resource, self.digest(query, typing))
-        comment = f"pubsub_delta {json.dumps(identity)}"
+        comment = view_names.comment(identity)
         if typing is not None:
             self._show_frame(name, typed(self._spark.sql(query), typing), comment, replace=replace)
             return
