@@ -104,4 +104,33 @@ BUGS_OF_SPARK_SESSIONS = (
         "over = max(0, len(text) - LONGEST_COMMENT)",
         "over = max(0, len(text) - 2 * LONGEST_COMMENT)",
     ),
+    Bug(
+        "publish-that-nobody-has-counted",
+        "A DataFrame is told as no messages where its session has Delta write no metrics.",
+        "operations/publish.py",
+        "return self._commit.message_count or len(self.message_ids)",
+        "return self._commit.message_count",
+    ),
+    Bug(
+        "table-dropped-under-a-reader",
+        "A seek to a snapshot that is deleted meanwhile tells damage in a catalog.",
+        "tables/lanes/spark/lane.py",
+        "            if self.exists(table):\n                raise\n",
+        "            if table:\n                raise\n",
+        needs_spark=(
+            "tests/spark_lane/test_tables.py::"
+            "test_a_table_that_is_dropped_while_it_is_read_is_missing_and_not_damaged",
+        ),
+    ),
+    Bug(
+        "left-by-a-kill",
+        "What a kill left of a new store in a catalog ends all programs in an error of Delta's.",
+        "tables/lanes/spark/errors.py",
+        "not of_others and condition in _OCCUPIED:",
+        "of_others and condition in _OCCUPIED:",
+        needs_spark=(
+            "tests/spark_lane/test_tables.py::"
+            "test_what_a_kill_left_where_a_table_is_to_be_created_is_told",
+        ),
+    ),
 )

@@ -15,7 +15,7 @@ from pubsub_delta.errors import DataLoss, FailedPrecondition
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import Match, Merge, TableMissing
 from pubsub_delta.tables.lanes.scans import Window
-from pubsub_delta.tables.lanes.spark import SparkLane, SparkScans, frames
+from pubsub_delta.tables.lanes.spark import SparkLane, SparkScans, frames, location_of_schema
 from pubsub_delta.tables.schemas import (
     ACK_STATE,
     MESSAGES,
@@ -282,6 +282,18 @@ def test_a_table_that_is_dropped_while_it_is_read_is_missing_and_not_damaged(
         lane.append(table, messages(0), "x")
         with pytest.raises(TableMissing):
             SparkLane(dropping, TableLocks(None)).read(table)
+    finally:
+        lane.spark.sql("DROP SCHEMA IF EXISTS pubsub_lane CASCADE")
+
+
+def test_what_a_kill_left_where_a_table_is_to_be_created_is_told(lane: SparkLane) -> None:
+    """Delta writes the first commit of a table before the catalog has the table."""
+    try:
+        lane.spark.sql("CREATE SCHEMA pubsub_lane")
+        location = location_of_schema(lane.spark, "pubsub_lane")
+        lane.create(f"delta.`{location}/topics`", TOPICS)
+        with pytest.raises(FailedPrecondition, match="files are where it is to be created"):
+            lane.create("`pubsub_lane`.`topics`", TOPICS)
     finally:
         lane.spark.sql("DROP SCHEMA IF EXISTS pubsub_lane CASCADE")
 
