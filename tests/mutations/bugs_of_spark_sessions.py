@@ -133,4 +133,22 @@ BUGS_OF_SPARK_SESSIONS = (
             "test_what_a_kill_left_where_a_table_is_to_be_created_is_told",
         ),
     ),
+    Bug(
+        "frame-of-another-session",
+        "A DataFrame of a session with a transaction is told as published, and skipped by Delta.",
+        "tables/lanes/spark/lane.py",
+        "        check_writing(frame.sparkSession)\n",
+        "",
+        needs_spark=(
+            "tests/delta/test_publish.py::"
+            "test_a_session_that_writes_something_else_is_refused_by_its_setting",
+        ),
+    ),
+    Bug(
+        "rows-skipped-and-acknowledged",
+        "A job acknowledges rows that Delta skips for a transaction of its session.",
+        "jobs/outputs.py",
+        'if "txnVersion" not in options:',
+        'if "txnVersion" in options:',
+    ),
 )

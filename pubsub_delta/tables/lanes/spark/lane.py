@@ -260,8 +260,9 @@ class SparkLane:
         """Append a DataFrame of all columns of a table as ``append`` does.
 
         Without rows and a transaction there is no commit. Errors about sources of the DataFrame
-        are raised unchanged.
+        are raised unchanged. Spark writes by the settings of the DataFrame's session.
         """
+        check_writing(frame.sparkSession)
         if not self._log.exists(table):  # else what is missing might be a source of the DataFrame
             raise TableMissing(table)
         return self._append(table, frame, user_metadata, transaction, of_others=True)
