@@ -266,22 +266,31 @@ class Dropping:
         return getattr(self._spark, name)
 
     def table(self, name: str) -> DataFrame:
-        rows = self._spark.table(name)
-        self._spark.sql(f"DROP TABLE {name}")
+        return self._dropped(self._spark.table(name))
+
+    def sql(self, statement: str) -> DataFrame:
+        rows = self._spark.sql(statement)
+        return self._dropped(rows) if statement.startswith("SELECT") else rows
+
+    def _dropped(self, rows: DataFrame) -> DataFrame:
+        self._spark.sql(f"DROP TABLE {SNAPSHOT}")
         return rows
 
 
+SNAPSHOT = "`pubsub_lane`.`snapshot_0`"
+
+
+@pytest.mark.parametrize("version", [None, 1], ids=["as it is", "as it was"])
 def test_a_table_that_is_dropped_while_it_is_read_is_missing_and_not_damaged(
-    lane: SparkLane,
+    lane: SparkLane, version: int | None
 ) -> None:
     """A seek to a snapshot that is deleted meanwhile is NotFound, and no damage is told."""
-    table = "`pubsub_lane`.`snapshot_0`"
     dropping: Any = Dropping(lane.spark)
     try:
-        lane.create(table, MESSAGES)
-        lane.append(table, messages(0), "x")
+        lane.create(SNAPSHOT, MESSAGES)
+        lane.append(SNAPSHOT, messages(0), "x")
         with pytest.raises(TableMissing):
-            SparkLane(dropping, TableLocks(None)).read(table)
+            SparkLane(dropping, TableLocks(None)).read(SNAPSHOT, version=version)
     finally:
         lane.spark.sql("DROP SCHEMA IF EXISTS pubsub_lane CASCADE")
 
