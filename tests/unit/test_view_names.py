@@ -82,7 +82,7 @@ def test_a_prefix_that_not_every_catalog_takes_is_refused(prefix: object) -> Non
 @pytest.mark.parametrize("project", ["local", "p" * 63], ids=["short", "long"])
 def test_a_comment_is_one_that_hives_metastore_takes(length: int, project: str) -> None:
     """A column's comment has 256 letters there; what tells whose a view is stands in it whole."""
-    of = f"projects/{project}/subscriptions/{'billing' * 40}"[: 32 + len(project) + length]
+    of = f"projects/{project}/subscriptions/{'b' * length}"
     rest = {"project": project, "view": "f" * 16, "store": "0" * 16, "digest": "1" * 16}
     text = comment({"of": of, **rest})
     assert len(text) <= LONGEST_COMMENT
