@@ -48,9 +48,10 @@ def _append(rows: DataFrame, output: str, options: dict[str, Any]) -> None:
 def append(rows: DataFrame, output: str, *, merge_schema: bool, **options: Any) -> None:
     """Append to a Delta table: a path if it has a slash, else a name in the catalog.
 
-    Several jobs may append to one table, and each may be the one that creates it. InvalidArgument
-    if the table has other columns, or cannot be written. FailedPrecondition if Delta would skip the
-    rows, which are acknowledged afterwards.
+    Several jobs may append to one table where its storage keeps writers apart, which a local disk
+    does not. Each may be the one that creates it. InvalidArgument if the table has other columns,
+    or cannot be written. FailedPrecondition if Delta would skip the rows, which are acknowledged
+    afterwards.
     """
     if "txnVersion" not in options:  # else it goes before a transaction of the session
         _check_transaction(rows.sparkSession)
