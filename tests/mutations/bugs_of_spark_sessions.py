@@ -83,8 +83,8 @@ BUGS_OF_SPARK_SESSIONS = (
         "store-of-a-later-catalog",
         "A store that starts its session is another one in each catalog that this takes later.",
         "tables/lanes/choice.py",
-        "            self.spark  # noqa: B018  (it has the catalog from then on)",
-        "            return self._layout",
+        "                self._start(started)\n",
+        "                self._started = started\n",
         needs_spark=(
             "tests/spark_lane/test_platforms.py::"
             "test_a_store_stays_in_its_catalog_whatever_catalog_the_session_takes_later",
