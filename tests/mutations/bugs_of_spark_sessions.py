@@ -85,10 +85,6 @@ BUGS_OF_SPARK_SESSIONS = (
         "tables/lanes/choice.py",
         "                self._start(started)\n",
         "                self._started = started\n",
-        needs_spark=(
-            "tests/spark_lane/test_platforms.py::"
-            "test_a_store_stays_in_its_catalog_whatever_catalog_the_session_takes_later",
-        ),
     ),
     Bug(
         "view-dropped-by-another",
