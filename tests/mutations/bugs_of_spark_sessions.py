@@ -147,4 +147,11 @@ BUGS_OF_SPARK_SESSIONS = (
         'if "txnVersion" not in options:',
         'if "txnVersion" in options:',
     ),
+    Bug(
+        "milliseconds-in-small-letters",
+        "A session that cuts times off to milliseconds is refused by capital letters alone.",
+        "session.py",
+        '"").upper() == "TIMESTAMP_MILLIS":',
+        '"") == "TIMESTAMP_MILLIS":',
+    ),
 )
