@@ -233,7 +233,7 @@ def _drop(views: Views, names: Sequence[str]) -> tuple[str, ...]:
     """
     dropped = []
     for name in names:
-        with suppress(TableMissing):
+        with suppress(TableMissing, Conflict):
             if views.identity(name) is not None:
                 views.drop(name)
                 dropped.append(name)

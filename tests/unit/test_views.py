@@ -182,3 +182,29 @@ def test_a_view_that_another_program_drops_meanwhile_ends_nothing(
     report, _ = created(monkeypatch, {"gone": OURS})
     assert report.dropped == ("gone",)
     assert len(report.created) == 3
+
+
+class Hive:
+    """A session whose metastore answers the creation of a view with an error."""
+
+    columns = ("message_id",)
+
+    def __init__(self, words: str) -> None:
+        self._words = words
+
+    def sql(self, statement: str) -> Hive:
+        if statement.startswith("CREATE"):
+            raise pytest.importorskip("pyspark.errors").AnalysisException(self._words)
+        return self
+
+
+@pytest.mark.parametrize("error", ["NoSuchObjectException", "AlreadyExistsException"])
+def test_a_view_that_another_program_replaces_meanwhile_is_looked_at_again(error: str) -> None:
+    """Spark replaces a view by a drop and a creation, between which another program may come."""
+    spark: Any = pytest.importorskip("pubsub_delta.tables.lanes.spark.views")
+    words = f"org.apache.hadoop.hive.ql.metadata.HiveException: {error}(message:bi.orders table)"
+    session: Any = Hive(words)
+    views = spark.Views(session, "`bi`", "root", "local")
+    subject = spark.ViewSubject("projects/local/topics/orders", "topics", "0", "topic")
+    with pytest.raises(Conflict, match=error):
+        views.show("orders", subject, "SELECT 1", None, replace=True)

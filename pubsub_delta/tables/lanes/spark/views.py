@@ -32,7 +32,13 @@ MOST_RUNS = 2_000
 """The most runs of positions in the SQL of a view."""
 
 _IDENTITY = re.compile(r"pubsub_delta (\{.*\})")
-_THERE = re.compile(r"(TABLE|VIEW|TABLE_OR_VIEW)_ALREADY_EXISTS")
+_RACES = re.compile(
+    r"(TABLE|VIEW|TABLE_OR_VIEW)_ALREADY_EXISTS|AlreadyExistsException|NoSuchObjectException"
+)
+"""Errors of a view that another program creates, or replaces: Spark drops it and creates it anew.
+
+The last two are those of Hive's metastore.
+"""
 _NO_VIEWS = re.compile(r"does not support views|MISSING_CATALOG_ABILITY|CATALOG_OPERATION")
 _MESSAGE = {
     "message_id": "CAST(position AS STRING)",
@@ -180,7 +186,7 @@ def _telling_of_views(place: str) -> Iterator[None]:
             yield
     except AnalysisException as error:
         text = f"{error.getCondition()} {error}"
-        if _THERE.search(text):
+        if _RACES.search(text):
             raise Conflict(text.splitlines()[0]) from error
         if _NO_VIEWS.search(text):
             raise FailedPrecondition(
