@@ -337,7 +337,7 @@ def check_reading(spark: SparkSession) -> None:
             "accepted, also in a session of the store's own, spark.newSession()"
         )
     for key in _LEAVING_OUT:
-        if (setting_of(spark, key, "false") or "").lower() == "true":
+        if (setting_of(spark, key, "false") or "").strip().lower() == "true":
             raise FailedPrecondition(
                 f"the Spark session has {key}=true, by which Spark leaves out the rows of a file "
                 "that is damaged or gone; nothing was read: false is accepted, also in a session "
@@ -355,7 +355,7 @@ def check_writing(spark: SparkSession) -> None:
     With times of milliseconds, messages have another publish time than their commit. In a session
     with a transaction of its own, Delta skips every write after the first one, and tells nobody.
     """
-    if setting_of(spark, _TIMES, "INT96") == "TIMESTAMP_MILLIS":
+    if (setting_of(spark, _TIMES, "INT96") or "").upper() == "TIMESTAMP_MILLIS":
         raise FailedPrecondition(
             f"the Spark session has {_TIMES}=TIMESTAMP_MILLIS, which cuts off the microseconds of "
             "all times; nothing was written: INT96 or TIMESTAMP_MICROS is accepted"

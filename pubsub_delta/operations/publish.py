@@ -57,7 +57,9 @@ class PublishResult:
         """The number of messages that this publish wrote; NotFound as above."""
         if self._positions is not None:
             return len(self._positions)
-        return 0 if self._commit is None else self._commit.message_count
+        if self._commit is None:
+            return 0
+        return self._commit.message_count or len(self.message_ids)  # a session may count nothing
 
     @cached_property
     def message_ids(self) -> Ids:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -112,11 +113,8 @@ def create_views(
     names = distinct({each.subject.key: each.plain for each in wanted}, prefix, _REGISTRY)
     kept = {name.casefold() for name in names.values()}
     done: dict[str, list[str]] = {each: [] for each in ("created", "replaced", "unchanged")}
-    dropped, refused = [], {}
-    for name in there:
-        if name.casefold() not in kept and views.identity(name) is not None:
-            views.drop(name)
-            dropped.append(name)
+    dropped = _drop(views, [name for name in there if name.casefold() not in kept])
+    refused = {}
     for each in wanted:
         name = names[each.subject.key]
         try:
@@ -125,7 +123,7 @@ def create_views(
             refused[name] = str(error)
     return ViewsReport(
         **{key: tuple(value) for key, value in done.items()},
-        dropped=tuple(dropped),
+        dropped=dropped,
         refused=refused,
         untyped=untyped,
     )
@@ -226,6 +224,20 @@ def _backlogs(tables: Tables, project: str, now: datetime) -> Iterator[_View]:
         yield _View(
             plain, subject, backlog_query(table, subject, state.unacked(), now, counted=counted)
         )
+
+
+def _drop(views: Views, names: Sequence[str]) -> tuple[str, ...]:
+    """Drop those that are views of this store, and return them.
+
+    Another program that makes the views may have dropped some since they were listed.
+    """
+    dropped = []
+    for name in names:
+        with suppress(TableMissing, Conflict):
+            if views.identity(name) is not None:
+                views.drop(name)
+                dropped.append(name)
+    return tuple(dropped)
 
 
 def _make(views: Views, name: str, wanted: _View) -> str:

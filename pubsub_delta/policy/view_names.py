@@ -1,8 +1,9 @@
-"""The names of the views of topics and subscriptions: names that every catalog accepts."""
+"""The names and the comments of views of topics and subscriptions, as every catalog takes them."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -11,6 +12,9 @@ from pubsub_delta.errors import InvalidArgument
 
 LONGEST = 128
 """The most letters of the name of a view: Hive's metastore accepts no more in some databases."""
+
+LONGEST_COMMENT = 256
+"""The most letters of the comment of a column: Hive's metastore accepts no more."""
 
 _PREFIX = re.compile(r"[A-Za-z0-9_]{0,64}")
 
@@ -82,3 +86,13 @@ def distinct(
         for resource in clashing:
             digest = hashlib.sha256(resource.encode()).hexdigest()[:8]
             found[resource] = f"{plain[resource][: LONGEST - 9]}_{digest}"
+
+
+def comment(identity: Mapping[str, str]) -> str:
+    """Return the comment that identifies a view: the end of its resource's name, if not all fits.
+
+    ``identity``: with the resource's name as ``of``; the rest has fewer letters than fit.
+    """
+    text = f"pubsub_delta {json.dumps(identity)}"
+    over = max(0, len(text) - LONGEST_COMMENT)
+    return f"pubsub_delta {json.dumps({**identity, 'of': identity['of'][over:]})}"

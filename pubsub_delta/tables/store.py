@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from pubsub_delta.names import ResourceName
 from pubsub_delta.resources import Subscription, Topic
 from pubsub_delta.tables.ack_state import AckStates, AckStateTables, SnapshotTables
 from pubsub_delta.tables.lanes.choice import LaneName, Lanes
-from pubsub_delta.tables.layout import layout_of
+from pubsub_delta.tables.layout import Layout, layout_of
 from pubsub_delta.tables.messages.commits import CommitCache, History
 from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.messages.position_allocator import PositionAllocator
@@ -69,14 +68,18 @@ class Tables:
         tables_root: str | None = None,
     ) -> None:
         self.new_id = new_id
-        self.layout = layout_of(root)
-        if self.layout.in_catalog and spark is not None and not callable(spark):
-            # Else USE CATALOG in the session would make it another store.
-            self.layout = replace(self.layout, catalog=spark.catalog.currentCatalog())
-        self.lanes = Lanes(spark, self.layout, lane, hadoop)
-        self.table_locations = TableLocations(self.layout, tables_root)
+        layout = layout_of(root)
+        self.lanes = Lanes(spark, layout, lane, hadoop)
+        self.local_directory = layout.local_directory()
+        """The root on the local file system, or None if it is elsewhere."""
+        self.table_locations = TableLocations(layout, tables_root)
         self._commits = CommitCache()
         self._topic_uids: dict[str, str] = {}
+
+    @property
+    def layout(self) -> Layout:
+        """The locations of the tables; in a catalog this starts the session."""
+        return self.lanes.layout
 
     @cached_property
     def registry(self) -> Registry:
@@ -107,11 +110,6 @@ class Tables:
     def has_spark(self) -> bool:
         """Whether there is a session now; this starts none."""
         return self.lanes.has_spark
-
-    @property
-    def local_directory(self) -> str | None:
-        """The root on the local file system, or None if it is elsewhere."""
-        return self.layout.local_directory()
 
     @property
     def lane_line(self) -> str:

@@ -237,6 +237,8 @@ def test_a_session_that_writes_something_else_is_refused_by_its_setting(
     for setting in settings:
         with pytest.raises(FailedPrecondition, match=f"{setting}.* nothing was written"):
             store.publish(topic, foreign.sql("SELECT 'a' AS data"))
+        with pytest.raises(FailedPrecondition, match=f"{setting}.* nothing was written"):
+            bench.store.publish(topic, foreign.sql("SELECT 'a' AS data"))  # by a store without it
     for setting in settings:
         foreign.conf.unset(setting)
     assert store.publish(topic, foreign.sql("SELECT 'b' AS data")).message_count == 1

@@ -79,4 +79,86 @@ BUGS_OF_SPARK_SESSIONS = (
             "test_a_store_stays_in_its_catalog_whatever_catalog_the_session_takes_later",
         ),
     ),
+    Bug(
+        "store-of-a-later-catalog",
+        "A store that starts its session is another one in each catalog that this takes later.",
+        "tables/lanes/choice.py",
+        "                self._start(started)\n",
+        "                self._started = started\n",
+    ),
+    Bug(
+        "view-dropped-by-another",
+        "Of two programs that make the views of a store at the same time one ends with an error.",
+        "operations/views.py",
+        "with suppress(TableMissing, Conflict):",
+        "with suppress(Conflict):",
+    ),
+    Bug(
+        "comment-longer-than-hives",
+        "A topic with a long name has no view in a schema of Hive's metastore.",
+        "policy/view_names.py",
+        "over = max(0, len(text) - LONGEST_COMMENT)",
+        "over = max(0, len(text) - 2 * LONGEST_COMMENT)",
+    ),
+    Bug(
+        "publish-that-nobody-has-counted",
+        "A DataFrame is told as no messages where its session has Delta write no metrics.",
+        "operations/publish.py",
+        "return self._commit.message_count or len(self.message_ids)",
+        "return self._commit.message_count",
+    ),
+    Bug(
+        "table-dropped-under-a-reader",
+        "A seek to a snapshot that is deleted meanwhile tells damage in a catalog.",
+        "tables/lanes/spark/lane.py",
+        "            if self.exists(table):\n                raise\n",
+        "            if table:\n                raise\n",
+        needs_spark=(
+            "tests/spark_lane/test_tables.py::"
+            "test_a_table_that_is_dropped_while_it_is_read_is_missing_and_not_damaged",
+        ),
+    ),
+    Bug(
+        "left-by-a-kill",
+        "What a kill left of a new store in a catalog ends all programs in an error of Delta's.",
+        "tables/lanes/spark/errors.py",
+        "not of_others and condition in _OCCUPIED:",
+        "of_others and condition in _OCCUPIED:",
+        needs_spark=(
+            "tests/spark_lane/test_tables.py::"
+            "test_what_a_kill_left_where_a_table_is_to_be_created_is_told",
+        ),
+    ),
+    Bug(
+        "frame-of-another-session",
+        "A DataFrame of a session with a transaction is told as published, and skipped by Delta.",
+        "tables/lanes/spark/lane.py",
+        "        check_writing(frame.sparkSession)\n",
+        "",
+        needs_spark=(
+            "tests/delta/test_publish.py::"
+            "test_a_session_that_writes_something_else_is_refused_by_its_setting",
+        ),
+    ),
+    Bug(
+        "rows-skipped-and-acknowledged",
+        "A job acknowledges rows that Delta skips for a transaction of its session.",
+        "jobs/outputs.py",
+        'if "txnVersion" not in options:',
+        'if "txnVersion" in options:',
+    ),
+    Bug(
+        "milliseconds-in-small-letters",
+        "A session that cuts times off to milliseconds is refused by capital letters alone.",
+        "session.py",
+        '"").upper() == "TIMESTAMP_MILLIS":',
+        '"") == "TIMESTAMP_MILLIS":',
+    ),
+    Bug(
+        "view-replaced-by-another",
+        "Of two programs that replace a view in Hive's metastore at the same time one fails.",
+        "tables/lanes/spark/views.py",
+        "|AlreadyExistsException|NoSuchObjectException",
+        "|AlreadyExistsException",
+    ),
 )

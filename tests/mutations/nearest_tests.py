@@ -343,7 +343,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/lanes/spark/stored.py": ("delta/test_pull",),
     "tables/lanes/spark/types.py": ("fuzz_sql",),
-    "tables/lanes/spark/views.py": ("fuzz_sql",),
+    "tables/lanes/spark/views.py": ("fuzz_sql", "views"),
     "tables/lanes/direct/conditions.py": (
         "lanes/test_direct",
         "lanes/test_scans",

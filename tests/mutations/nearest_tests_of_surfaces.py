@@ -190,7 +190,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "jobs/idempotency_ids.py": ("job_idempotency_ids",),
     "jobs/consume.py": ("job_consume",),
     "jobs/leases.py": ("job_consume",),
-    "jobs/outputs.py": ("delta/test_outputs",),
+    "jobs/outputs.py": ("job_outputs", "delta/test_outputs"),
     "console/message_data.py": ("console_values", "console_messages"),
     "console/searches.py": ("console_searches", "console_messages"),
     "cli/periods.py": (

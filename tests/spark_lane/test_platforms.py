@@ -133,12 +133,13 @@ def test_types_of_csv_are_not_found_out_where_times_would_change(
         readers.read(platform, source, readers.ReadOptions(infer=True))
 
 
+@pytest.mark.parametrize("starts", [False, True], ids=["given", "started"])
 def test_a_store_stays_in_its_catalog_whatever_catalog_the_session_takes_later(
-    spark: SparkSession, schema: str
+    spark: SparkSession, schema: str, starts: bool
 ) -> None:
     """ "Messages must not reach whom they do not belong to": other catalogs have such a schema."""
     session = spark.newSession()
-    store = PubSub(session, schema)
+    store = PubSub((lambda: session) if starts else session, schema)
     store.create_topic("orders")
     session.conf.set("spark.sql.catalog.other", _JDBC)
     session.conf.set("spark.sql.catalog.other.url", "jdbc:derby:memory:other;create=true")

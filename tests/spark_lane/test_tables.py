@@ -9,12 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pubsub_delta.errors import DataLoss, FailedPrecondition
+from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import Match, Merge, TableMissing
 from pubsub_delta.tables.lanes.scans import Window
-from pubsub_delta.tables.lanes.spark import SparkLane, SparkScans, frames
+from pubsub_delta.tables.lanes.spark import SparkLane, SparkScans, frames, location_of_schema
 from pubsub_delta.tables.schemas import (
     ACK_STATE,
     MESSAGES,
@@ -251,6 +252,57 @@ def test_tables_of_a_catalog_are_created_with_their_schema_and_dropped(lane: Spa
         assert lane.append(table, messages(0), "x")
         lane.drop(table)
         assert not lane.exists(table)
+    finally:
+        lane.spark.sql("DROP SCHEMA IF EXISTS pubsub_lane CASCADE")
+
+
+class Dropping:
+    """A session beside which another program drops a table while this one is about to read it."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._spark, name)
+
+    def table(self, name: str) -> DataFrame:
+        return self._dropped(self._spark.table(name))
+
+    def sql(self, statement: str) -> DataFrame:
+        rows = self._spark.sql(statement)
+        return self._dropped(rows) if statement.startswith("SELECT") else rows
+
+    def _dropped(self, rows: DataFrame) -> DataFrame:
+        self._spark.sql(f"DROP TABLE {SNAPSHOT}")
+        return rows
+
+
+SNAPSHOT = "`pubsub_lane`.`snapshot_0`"
+
+
+@pytest.mark.parametrize("version", [None, 1], ids=["as it is", "as it was"])
+def test_a_table_that_is_dropped_while_it_is_read_is_missing_and_not_damaged(
+    lane: SparkLane, version: int | None
+) -> None:
+    """A seek to a snapshot that is deleted meanwhile is NotFound, and no damage is told."""
+    dropping: Any = Dropping(lane.spark)
+    try:
+        lane.create(SNAPSHOT, MESSAGES)
+        lane.append(SNAPSHOT, messages(0), "x")
+        with pytest.raises(TableMissing):
+            SparkLane(dropping, TableLocks(None)).read(SNAPSHOT, version=version)
+    finally:
+        lane.spark.sql("DROP SCHEMA IF EXISTS pubsub_lane CASCADE")
+
+
+def test_what_a_kill_left_where_a_table_is_to_be_created_is_told(lane: SparkLane) -> None:
+    """Delta writes the first commit of a table before the catalog has the table."""
+    try:
+        lane.spark.sql("CREATE SCHEMA pubsub_lane")
+        location = location_of_schema(lane.spark, "pubsub_lane")
+        lane.create(f"delta.`{location}/topics`", TOPICS)
+        with pytest.raises(FailedPrecondition, match="files are where it is to be created"):
+            lane.create("`pubsub_lane`.`topics`", TOPICS)
     finally:
         lane.spark.sql("DROP SCHEMA IF EXISTS pubsub_lane CASCADE")
 

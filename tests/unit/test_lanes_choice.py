@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.session import DELTA_SETTINGS, SPEED_SETTINGS
 from pubsub_delta.tables.lanes.choice import Lanes
 from pubsub_delta.tables.lanes.protocol import TableMissing
 from pubsub_delta.tables.lanes.s3_writers import LANE_PROPERTY
@@ -77,6 +78,9 @@ class Conf:
     def __init__(self, settings: dict[str, str]) -> None:
         self.getAll = settings
 
+    def get(self, key: str, default: str) -> str:
+        return self.getAll.get(key, default)
+
 
 class Session:
     """A stand-in for a session, of which only the settings are asked."""
@@ -85,6 +89,32 @@ class Session:
         self.conf = Conf({key.replace("_", "."): value for key, value in settings.items()})
 
     def createDataFrame(self) -> None: ...
+
+
+class Started(Session):
+    """A session with Delta, and the catalog that is current in it."""
+
+    version = "4.2.0"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conf.getAll = {**DELTA_SETTINGS, **SPEED_SETTINGS}
+        self.catalog = self
+        self.current = "main"
+
+    def currentCatalog(self) -> str:
+        return self.current
+
+
+@pytest.mark.parametrize("starts", [False, True], ids=["given", "started"])
+def test_a_schema_is_in_the_catalog_that_is_current_at_first(starts: bool) -> None:
+    """ "Messages must not reach whom they do not belong to": other catalogs have such a schema."""
+    session: Any = Started()
+    found = Lanes((lambda: session) if starts else session, layout_of("pubsub"))
+    assert found.layout.topics == "`main`.`pubsub`.`topics`"
+    session.current = "other"
+    assert found.layout.topics == "`main`.`pubsub`.`topics`"
+    assert lanes("pubsub").layout.topics == "`pubsub`.`topics`"
 
 
 DYNAMODB = "io.delta.storage.S3DynamoDBLogStore"

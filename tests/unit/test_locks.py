@@ -26,7 +26,13 @@ ANOTHER = UID[::-1]
 
 
 class Session:
-    """A session that is never asked for anything."""
+    """A session that is asked for its current catalog alone."""
+
+    def __init__(self) -> None:
+        self.catalog = self
+
+    def currentCatalog(self) -> str:
+        return "spark_catalog"
 
     def createDataFrame(self) -> None:
         raise AssertionError

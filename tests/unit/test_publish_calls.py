@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from pubsub_delta import DeadLetterPolicy
 from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.operations import publish
+from pubsub_delta.tables.messages.commits import History
 from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
 from tests.model.memory import LAYOUT
@@ -187,3 +189,18 @@ def test_a_publish_that_the_history_reaches_back_to_and_does_not_have_had_no_mes
             _ = absent(time).message_count
         with pytest.raises(NotFound, match="no longer in the topic's history"):
             list(absent(time).message_ids)
+
+
+def test_messages_are_counted_though_their_commit_counts_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With spark.databricks.delta.history.metricsEnabled=false Delta counts no row of a write."""
+    world = InMemory()
+    world.store.publish(TOPIC, ["a", "b"], idempotency_id=("app", 1))
+    messages = world.tables.messages(world.store.get_topic(TOPIC).uid)
+    commit = messages.history.published_as("app:1")
+    assert commit is not None
+    of_frame = replace(commit, message_count=0, dense=False)
+    monkeypatch.setattr(History, "published_as", lambda *_: of_frame)
+    result = publish.PublishResult(messages, commit.publish_time, "app:1")
+    assert (result.message_count, len(list(result.message_ids))) == (2, 2)

@@ -16,6 +16,7 @@ from pubsub_delta.session import (
     SlowSettings,
     check_reading,
     check_session,
+    check_writing,
     delta_package,
     setting_of,
     settings_of,
@@ -122,6 +123,20 @@ def test_a_session_that_leaves_rows_out_is_refused_by_its_setting(
         check_reading(complete)
     hiding: Any = Session({setting: value}, setting)
     check_reading(hiding)
+
+
+@pytest.mark.parametrize("value", ["TIMESTAMP_MILLIS", "timestamp_millis"])
+def test_a_session_that_cuts_times_off_is_refused_however_that_is_written(value: str) -> None:
+    """Spark takes the value in any case of its letters."""
+    setting = "spark.sql.parquet.outputTimestampType"
+    cutting: Any = Session({setting: value})
+    with pytest.raises(FailedPrecondition, match=f"{setting}=.* nothing was written"):
+        check_writing(cutting)
+    for settings in ({setting: "TIMESTAMP_MICROS"}, {}):
+        whole: Any = Session(settings)
+        check_writing(whole)
+    hiding: Any = Session({setting: value}, setting)
+    check_writing(hiding)
 
 
 def test_a_session_of_an_older_spark_is_refused_with_what_is_accepted() -> None:

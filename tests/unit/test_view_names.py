@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,8 +11,10 @@ from hypothesis import strategies as st
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.view_names import (
     LONGEST,
+    LONGEST_COMMENT,
     backlog_view,
     check_prefix,
+    comment,
     distinct,
     topic_view,
 )
@@ -72,3 +76,16 @@ def test_a_long_name_is_cut_and_stays_another_one() -> None:
 def test_a_prefix_that_not_every_catalog_takes_is_refused(prefix: object) -> None:
     with pytest.raises(InvalidArgument, match="prefix: "):
         check_prefix(prefix)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("length", [6, 60, 80, 100, 255])
+@pytest.mark.parametrize("project", ["local", "p" * 63], ids=["short", "long"])
+def test_a_comment_is_one_that_hives_metastore_takes(length: int, project: str) -> None:
+    """A column's comment has 256 letters there; what tells whose a view is stands in it whole."""
+    of = f"projects/{project}/subscriptions/{'b' * length}"
+    rest = {"project": project, "view": "f" * 16, "store": "0" * 16, "digest": "1" * 16}
+    text = comment({"of": of, **rest})
+    assert len(text) <= LONGEST_COMMENT
+    told = json.loads(text.removeprefix("pubsub_delta "))
+    assert of.endswith(told.pop("of"))
+    assert told == rest

@@ -166,3 +166,46 @@ def test_every_resource_has_its_view_and_what_is_gone_has_none(
     assert catalog.there[three] is THEIRS
     assert one.upper() in catalog.there, "a catalog takes names in any case for the same"
     assert again.views == tuple(sorted((one, two)))
+
+
+class Listed(Catalog):
+    """Lists views of which another program has dropped one by the time that they are looked at."""
+
+    def names(self) -> list[str]:
+        return [*self.there, "dropped meanwhile"]
+
+
+def test_a_view_that_another_program_drops_meanwhile_ends_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two programs make the views of a store at the same time: both find what is no more."""
+    monkeypatch.setattr(f"{__name__}.Catalog", Listed)
+    report, _ = created(monkeypatch, {"gone": OURS})
+    assert report.dropped == ("gone",)
+    assert len(report.created) == 3
+
+
+class Hive:
+    """A session whose metastore answers the creation of a view with an error."""
+
+    columns = ("message_id",)
+
+    def __init__(self, words: str) -> None:
+        self._words = words
+
+    def sql(self, statement: str) -> Hive:
+        if statement.startswith("CREATE"):
+            raise pytest.importorskip("pyspark.errors").AnalysisException(self._words)
+        return self
+
+
+@pytest.mark.parametrize("error", ["NoSuchObjectException", "AlreadyExistsException"])
+def test_a_view_that_another_program_replaces_meanwhile_is_looked_at_again(error: str) -> None:
+    """Spark replaces a view by a drop and a creation, between which another program may come."""
+    spark: Any = pytest.importorskip("pubsub_delta.tables.lanes.spark.views")
+    words = f"org.apache.hadoop.hive.ql.metadata.HiveException: {error}(message:bi.orders table)"
+    session: Any = Hive(words)
+    views = spark.Views(session, "`bi`", "root", "local")
+    subject = spark.ViewSubject("projects/local/topics/orders", "topics", "0", "topic")
+    with pytest.raises(Conflict, match=error):
+        views.show("orders", subject, "SELECT 1", None, replace=True)

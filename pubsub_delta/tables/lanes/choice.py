@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -66,7 +67,18 @@ class Lanes:
         self._is_same = False
         self._properties_on_s3: Mapping[str, str] | None = None
         if spark is not None and not _is_factory(spark):
-            self._started = cast("SparkSession", spark)
+            self._start(cast("SparkSession", spark))
+
+    @property
+    def layout(self) -> Layout:
+        """The location of the tables.
+
+        A schema that was written without a catalog is in the one that is current when the session
+        is given or starts, and this starts it: else USE CATALOG would make it another store.
+        """
+        if self._layout.in_catalog and self._source is not None:
+            self.spark  # noqa: B018  (it has the catalog from then on)
+        return self._layout
 
     @property
     def has_spark(self) -> bool:
@@ -85,8 +97,13 @@ class Lanes:
                 except FailedPrecondition as error:
                     raise self._not_started(error) from error
                 check_session(started)
-                self._started = started
-            return self._started
+                self._start(started)
+            return cast("SparkSession", self._started)
+
+    def _start(self, spark: SparkSession) -> None:
+        if self._layout.in_catalog:
+            self._layout = replace(self._layout, catalog=spark.catalog.currentCatalog())
+        self._started = spark
 
     def _without_spark(self) -> FailedPrecondition:
         needs, hint = self._why_of_the_root()
@@ -211,7 +228,7 @@ class Lanes:
         if self._layout.in_catalog:
             from pubsub_delta.tables.lanes.spark import location_of_schema
 
-            location = location_of_schema(self.spark, self._layout.schema)
+            location = location_of_schema(self.spark, self.layout.schema)
         if location is None:
             return TableLocks(None)
         if is_on_s3(location):
@@ -230,7 +247,7 @@ class Lanes:
                 return refusal
         if self._properties_on_s3 is None:
             with suppress(TableMissing):
-                self._properties_on_s3 = self.control.properties(self._layout.topics)
+                self._properties_on_s3 = self.control.properties(self.layout.topics)
         return refusal_of_lane(name, self._properties_on_s3 or {})
 
     def scans(self, count: int) -> Scans:

@@ -25,6 +25,7 @@ _CONFLICTS = re.compile(
 _MISSING = re.compile(
     r"(PATH|TABLE|TABLE_OR_VIEW|SCHEMA)_(NOT_FOUND|DOES_NOT_EXIST)"
     r"|DELTA_TABLE_ONLY_OPERATION|DELTA_MISSING_DELTA_TABLE|DELTA_TABLE_NOT_FOUND"
+    r"|DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"  # it was dropped after a query of it was analysed
 )
 _REFUSED = re.compile(
     r"PERMISSION_DENIED|INSUFFICIENT_PERMISSIONS|INSUFFICIENT_PRIVILEGES|UNAUTHORIZED_ACCESS"
@@ -32,6 +33,8 @@ _REFUSED = re.compile(
     r"|AccessControlException|Py4JSecurityException|Permission denied: user="
 )
 """Errors of platforms for a path, table or schema without permission."""
+_OCCUPIED = ("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "LOCATION_ALREADY_EXISTS")
+"""Conditions for files at the location of a table that the catalog does not have."""
 _WRITTEN = re.compile(r"failed while writing rows to \S+", re.IGNORECASE)
 _NO_LOG = re.compile(r"FileNotFoundException: .*/_delta_log(?: does not exist|\s|$)")
 """Delta's error for VERSION AS OF if there is no table at a path."""
@@ -81,6 +84,12 @@ def translating_errors(table: str | None, *, of_others: bool = False) -> Iterato
             raise FailedPrecondition(
                 f"{table}: this session has no permission for it ({_first_line(error)}); grant "
                 "it, or choose another root: a URL or a catalog schema that the session can use"
+            ) from error
+        if table is not None and not of_others and condition in _OCCUPIED:
+            raise FailedPrecondition(
+                f"{table}: the catalog has no such table, and files are where it is to be created "
+                f"({_first_line(error)}); a program was killed while it created or dropped it: "
+                "remove the files, and try again"
             ) from error
         if table is not None and not of_others and condition == "DELTA_VERSION_NOT_FOUND":
             raise FailedPrecondition(

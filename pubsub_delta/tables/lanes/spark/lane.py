@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from pubsub_delta.clock import from_micros
-from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.errors import DataLoss, FailedPrecondition
 from pubsub_delta.session import check_reading, check_writing
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import (
@@ -168,7 +168,12 @@ class SparkLane:
                 rows = self.spark.sql(f"SELECT * FROM {table} VERSION AS OF {version:d}")
             wanted = rows.where(sql.condition(where))
             rows = wanted if columns is None else wanted.select(*map(quoted, columns))
-        return collected(rows, table)
+        try:
+            return collected(rows, table)
+        except DataLoss as error:
+            if self.exists(table):
+                raise
+            raise TableMissing(table) from error  # DROP TABLE removes the files under a reader
 
     def read_latest(
         self,
@@ -255,8 +260,9 @@ class SparkLane:
         """Append a DataFrame of all columns of a table as ``append`` does.
 
         Without rows and a transaction there is no commit. Errors about sources of the DataFrame
-        are raised unchanged.
+        are raised unchanged. Spark writes by the settings of the DataFrame's session.
         """
+        check_writing(frame.sparkSession)
         if not self._log.exists(table):  # else what is missing might be a source of the DataFrame
             raise TableMissing(table)
         return self._append(table, frame, user_metadata, transaction, of_others=True)

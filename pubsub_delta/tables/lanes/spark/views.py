@@ -18,6 +18,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.policy import view_names
 from pubsub_delta.policy.ack_state import Span
 from pubsub_delta.policy.schemas.validation import TypedReader
 from pubsub_delta.tables.lanes.protocol import Conflict
@@ -31,7 +32,13 @@ MOST_RUNS = 2_000
 """The most runs of positions in the SQL of a view."""
 
 _IDENTITY = re.compile(r"pubsub_delta (\{.*\})")
-_THERE = re.compile(r"(TABLE|VIEW|TABLE_OR_VIEW)_ALREADY_EXISTS")
+_RACES = re.compile(
+    r"(TABLE|VIEW|TABLE_OR_VIEW)_ALREADY_EXISTS|AlreadyExistsException|NoSuchObjectException"
+)
+"""Errors of a view that another program creates, or replaces: Spark drops it and creates it anew.
+
+The last two are those of Hive's metastore.
+"""
 _NO_VIEWS = re.compile(r"does not support views|MISSING_CATALOG_ABILITY|CATALOG_OPERATION")
 _MESSAGE = {
     "message_id": "CAST(position AS STRING)",
@@ -134,7 +141,7 @@ class Views:
         is a temporary one. Conflict if a table or view of that name was created since.
         """
         identity = self._identity(name, subject.resource, self.digest(query, typing))
-        comment = f"pubsub_delta {json.dumps(identity)}"
+        comment = view_names.comment(identity)
         if typing is not None:
             self._show_frame(name, typed(self._spark.sql(query), typing), comment, replace=replace)
             return
@@ -179,7 +186,7 @@ def _telling_of_views(place: str) -> Iterator[None]:
             yield
     except AnalysisException as error:
         text = f"{error.getCondition()} {error}"
-        if _THERE.search(text):
+        if _RACES.search(text):
             raise Conflict(text.splitlines()[0]) from error
         if _NO_VIEWS.search(text):
             raise FailedPrecondition(

@@ -1,0 +1,56 @@
+"""Where the consuming jobs write to, without Spark: a session is asked for its settings alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pubsub_delta import FailedPrecondition
+from pubsub_delta.jobs import outputs
+
+WRITES = "spark.databricks.delta.write"
+
+
+class Written(Exception):
+    """The rows are written."""
+
+
+class Rows:
+    """A DataFrame of a session with some settings; None for a platform that hides them."""
+
+    def __init__(self, settings: dict[str, str] | None) -> None:
+        self._settings = settings
+        self.sparkSession = self.conf = self
+
+    def get(self, key: str, default: str) -> str:
+        if self._settings is None:
+            raise RuntimeError("CONFIG_NOT_AVAILABLE")
+        return self._settings.get(key, default)
+
+    @property
+    def write(self) -> Any:
+        raise Written
+
+
+OF_SESSION = {f"{WRITES}.txnAppId": "another", f"{WRITES}.txnVersion": "1"}
+
+
+def append(settings: dict[str, str] | None, **options: Any) -> None:
+    rows: Any = Rows(settings)
+    outputs.append(rows, "bi.orders", merge_schema=False, **options)
+
+
+def test_rows_that_delta_would_skip_are_refused_before_they_are_acknowledged() -> None:
+    """What is acknowledged was written: Delta skips all writes of such a session but the first."""
+    with pytest.raises(FailedPrecondition, match=r"txnVersion.* nothing was written"):
+        append(OF_SESSION)
+    for settings in ({}, {f"{WRITES}.txnAppId": "another"}, None):
+        with pytest.raises(Written):
+            append(settings)
+
+
+def test_numbered_rows_go_before_a_transaction_of_the_session() -> None:
+    """An option of a write goes before a setting of its session."""
+    with pytest.raises(Written):
+        append(OF_SESSION, txnAppId="query", txnVersion=0)
