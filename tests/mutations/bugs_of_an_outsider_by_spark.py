@@ -96,8 +96,8 @@ BUGS_OF_AN_OUTSIDER_BY_SPARK = (
         "times-of-milliseconds-are-written",
         "A session has Spark cut off the microseconds of publish times: nobody reads its messages.",
         "session.py",
-        'if setting_of(spark, _TIMES, "INT96") == "TIMESTAMP_MILLIS":',
-        'if setting_of(spark, _TIMES, "INT96") == "MILLIS":',
+        'upper() == "TIMESTAMP_MILLIS":',
+        'upper() == "MILLIS":',
         needs_spark=("tests/delta/test_publish.py",),
     ),
     Bug(

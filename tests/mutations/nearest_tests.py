@@ -259,7 +259,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "publisher",
         "publisher_flush",
         "forked_processes",
-        "exits",
+        "lanes/test_exits",
     ),
     "tables/lanes/direct/forks.py": ("forked_processes",),
     "operations/exchange.py": ("successors", "consumer_calls"),
@@ -292,8 +292,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/messages/position_allocator.py": ("tables_in_memory",),
     "callbacks.py": ("callbacks", "subscriber", "subscriber_end"),
-    "subscriber.py": ("subscriber", "subscriber_end", "exits"),
-    "threads.py": ("exits",),
+    "subscriber.py": ("subscriber", "subscriber_end", "lanes/test_exits"),
+    "threads.py": ("lanes/test_exits",),
     "tables/registry/predicates.py": ("expired_snapshots", "snapshot_calls"),
     "tables/registry/registry.py": (
         "lost_registry",
@@ -369,5 +369,14 @@ NEAREST: dict[str, tuple[str, ...]] = {
 """Unit tests of a module, besides the examples in its docstrings. Others follow anyway."""
 NEAREST |= {
     f"tables/lanes/spark/{module}.py": ()
-    for module in ("bitmaps", "columns", "frames", "lane", "publishing", "scans", "typed_sql")
+    for module in (
+        "bitmaps",
+        "columns",
+        "errors",
+        "frames",
+        "lane",
+        "publishing",
+        "scans",
+        "typed_sql",
+    )
 }

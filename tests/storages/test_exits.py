@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pubsub_delta import PubSub
-from tests.unit.test_exits import ACKNOWLEDGES, run
+from tests.lanes.test_exits import ACKNOWLEDGES, run
 
 pytestmark = [pytest.mark.storages, pytest.mark.timeout(600)]
 

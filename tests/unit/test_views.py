@@ -11,6 +11,7 @@ from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.operations import views as operation
 from pubsub_delta.operations.views import ViewsReport, create_views
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
+from pubsub_delta.tables.lanes.spark import views as spark_views
 from pubsub_delta.tables.store import Tables
 from tests.unit.in_memory import InMemory
 
@@ -195,17 +196,16 @@ class Hive:
 
     def sql(self, statement: str) -> Hive:
         if statement.startswith("CREATE"):
-            raise pytest.importorskip("pyspark.errors").AnalysisException(self._words)
+            raise spark_views.AnalysisException(self._words)
         return self
 
 
 @pytest.mark.parametrize("error", ["NoSuchObjectException", "AlreadyExistsException"])
 def test_a_view_that_another_program_replaces_meanwhile_is_looked_at_again(error: str) -> None:
     """Spark replaces a view by a drop and a creation, between which another program may come."""
-    spark: Any = pytest.importorskip("pubsub_delta.tables.lanes.spark.views")
     words = f"org.apache.hadoop.hive.ql.metadata.HiveException: {error}(message:bi.orders table)"
     session: Any = Hive(words)
-    views = spark.Views(session, "`bi`", "root", "local")
-    subject = spark.ViewSubject("projects/local/topics/orders", "topics", "0", "topic")
+    views = spark_views.Views(session, "`bi`", "root", "local")
+    subject = spark_views.ViewSubject("projects/local/topics/orders", "topics", "0", "topic")
     with pytest.raises(Conflict, match=error):
         views.show("orders", subject, "SELECT 1", None, replace=True)
