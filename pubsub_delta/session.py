@@ -352,21 +352,14 @@ _TRANSACTION = ("spark.databricks.delta.write.txnVersion", "spark.databricks.del
 def check_writing(spark: SparkSession) -> None:
     """Raise FailedPrecondition for a setting by which Spark writes something else, or nothing.
 
-    With times of milliseconds, messages have another publish time than their commit.
+    With times of milliseconds, messages have another publish time than their commit. In a session
+    with a transaction of its own, Delta skips every write after the first one, and tells nobody.
     """
     if (setting_of(spark, _TIMES, "INT96") or "").upper() == "TIMESTAMP_MILLIS":
         raise FailedPrecondition(
             f"the Spark session has {_TIMES}=TIMESTAMP_MILLIS, which cuts off the microseconds of "
             "all times; nothing was written: INT96 or TIMESTAMP_MICROS is accepted"
         )
-    check_transaction(spark)
-
-
-def check_transaction(spark: SparkSession) -> None:
-    """Raise FailedPrecondition for a session with a transaction of its own.
-
-    Delta skips every write of it after the first one to a table, and tells nobody.
-    """
     if all(setting_of(spark, key, "") for key in _TRANSACTION):
         raise FailedPrecondition(
             f"the Spark session has {' and '.join(_TRANSACTION)}, so Delta skips each write to a "

@@ -7,11 +7,10 @@ from typing import Any
 
 import click
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
 
-from pubsub_delta import InvalidArgument
-from pubsub_delta.session import check_transaction
+from pubsub_delta import FailedPrecondition, InvalidArgument
 
 merge_schema_option = click.option(
     "--merge-schema",
@@ -55,7 +54,7 @@ def append(rows: DataFrame, output: str, *, merge_schema: bool, **options: Any) 
     afterwards.
     """
     if "txnVersion" not in options:  # else it goes before a transaction of the session
-        check_transaction(rows.sparkSession)
+        _check_transaction(rows.sparkSession)
     if merge_schema:
         options["mergeSchema"] = True
     try:
@@ -64,3 +63,18 @@ def append(rows: DataFrame, output: str, *, merge_schema: bool, **options: Any) 
         why = next(iter(str(error).splitlines()), "")
         hint = "" if merge_schema else "; --merge-schema adds columns that the table does not have"
         raise InvalidArgument(f"--output: {output!r} cannot be written: {why}{hint}") from None
+
+
+_TRANSACTION = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")
+
+
+def _check_transaction(spark: SparkSession) -> None:
+    try:
+        given = [spark.conf.get(key, "") for key in _TRANSACTION]
+    except Exception:  # each platform refuses to tell a setting by an error of its own
+        return
+    if all(given):
+        raise FailedPrecondition(
+            f"--output: the Spark session has {' and '.join(_TRANSACTION)}, so Delta skips each "
+            "write to a table that has this version already; nothing was written: unset them"
+        )
