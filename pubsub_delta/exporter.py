@@ -92,7 +92,7 @@ class MetricsExporter(Collector):
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="metrics-exporter", daemon=True)
             self._thread.start()
-            stop_at_exit(self)
+            stop_at_exit(self, MetricsExporter.stop)
         return self
 
     def serve(self, port: int, address: str = "127.0.0.1") -> int:
@@ -125,10 +125,6 @@ class MetricsExporter(Collector):
             self._thread.join()
         while self._closing:
             self._closing.pop()()
-
-    def stop_at_exit(self) -> None:
-        """Do what ``stop`` does."""
-        self.stop()
 
     def __enter__(self) -> MetricsExporter:
         return self.start()

@@ -64,7 +64,7 @@ class MicroBatchLease:
         self._is_done = False
         self._thread = Thread(target=self._run, name=f"{name}, batch {batch_id}", daemon=True)
         self._thread.start()
-        stop_at_exit(self)
+        stop_at_exit(self, MicroBatchLease.leave)
 
     def processed(self) -> None:
         """Note that the messages are processed."""
@@ -83,10 +83,6 @@ class MicroBatchLease:
         """Stop: the next micro-batch acknowledges this one with its own commit."""
         self._enter(_Phase.LEFT)
         self._thread.join()
-
-    def stop_at_exit(self) -> None:
-        """Do what ``leave`` does: the query goes on with this micro-batch, or with the next one."""
-        self.leave()
 
     def fail(self, *, stopped: bool) -> None:
         """Give the messages back; this is a failed delivery unless the query was stopped."""

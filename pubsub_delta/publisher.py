@@ -89,7 +89,7 @@ class Publisher:
         self._room = threading.Condition(lock)
         self._thread = threading.Thread(target=self._run, name="pubsub-publisher", daemon=True)
         self._thread.start()
-        stop_at_exit(self)
+        stop_at_exit(self, Publisher.stop)
 
     def publish(
         self, data: bytes | str | Message = b"", ordering_key: str = "", **attributes: str
@@ -151,10 +151,6 @@ class Publisher:
             self._room.notify_all()
         if threading.current_thread() is not self._thread:
             self._thread.join()
-
-    def stop_at_exit(self) -> None:
-        """Do what ``stop`` does."""
-        self.stop()
 
     def __enter__(self) -> Publisher:
         return self

@@ -109,7 +109,7 @@ class StreamingPull:
         )
         self._thread = threading.Thread(target=self._run, name="pubsub-subscriber", daemon=True)
         self._thread.start()
-        stop_at_exit(self)
+        stop_at_exit(self, StreamingPull._cancel_in_time)
 
     def result(self, timeout: float | None = None) -> None:
         """Wait for the end: return after ``cancel``, otherwise raise the error that ended it.
@@ -134,11 +134,6 @@ class StreamingPull:
             return 0
         wait([self._end])
         return self._given_back if first else 0
-
-    def stop_at_exit(self) -> None:
-        """Do what ``cancel`` does, but wait no longer than ``EXIT_SECONDS`` for callbacks."""
-        self._callbacks.stop()
-        wait([self._end], EXIT_SECONDS)
 
     def cancelled(self) -> bool:
         """Return whether the pull was cancelled while it ran, even if it has not ended yet."""
@@ -166,6 +161,11 @@ class StreamingPull:
         traceback: TracebackType | None,
     ) -> None:
         self.cancel()
+
+    def _cancel_in_time(self) -> None:
+        """Do what ``cancel`` does, but wait no longer than ``EXIT_SECONDS`` for callbacks."""
+        self._callbacks.stop()
+        wait([self._end], EXIT_SECONDS)
 
     # The thread
 

@@ -11,36 +11,29 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-class Stoppable(Protocol):
-    """What has a thread."""
-
-    def stop_at_exit(self) -> None:
-        """End the thread."""
+_working: weakref.WeakKeyDictionary[Any, Callable[[Any], object]] = weakref.WeakKeyDictionary()
 
 
-_working: weakref.WeakSet[Stoppable] = weakref.WeakSet()
-
-
-def stop_at_exit(working: Stoppable) -> None:
-    """Stop an object when the interpreter exits, if it still lives then.
+def stop_at_exit(working: T, stop: Callable[[T], object]) -> None:
+    """Stop an object that has a thread when the interpreter exits, if it still lives then.
 
     It is stopped before what the program had registered with ``atexit`` until now: that may be the
     end of a Spark session. A forked process has no threads of its parent, and stops none.
     """
-    _working.add(working)
+    _working[working] = stop
     atexit.unregister(_stop_all)
     atexit.register(_stop_all)
 
 
 def _stop_all() -> None:
-    for each in tuple(_working):
-        each.stop_at_exit()
+    for working, stop in tuple(_working.items()):
+        stop(working)
 
 
 if hasattr(os, "register_at_fork"):  # Windows does not fork

@@ -131,14 +131,14 @@ BUGS_OF_MORE_RIMS = (
         "subscriber-outlives-the-program",
         "A program that ends without cancel loses what its callbacks said last.",
         "subscriber.py",
-        "        stop_at_exit(self)\n",
+        "        stop_at_exit(self, StreamingPull._cancel_in_time)\n",
         "",
     ),
     Bug(
         "micro-batch-outlives-the-program",
         "The lease of a micro-batch is extended while the interpreter exits.",
         "micro_batch_lease.py",
-        "        stop_at_exit(self)\n",
+        "        stop_at_exit(self, MicroBatchLease.leave)\n",
         "",
     ),
     Bug(

@@ -99,10 +99,9 @@ def test_a_program_that_ends_leaves_the_micro_batch_to_the_next_run_of_its_query
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Spark runs it again; until then nobody else gets its messages."""
-    stopped: list[object] = []
-    monkeypatch.setattr(micro_batch_lease, "stop_at_exit", stopped.append)
+    stops: dict[MicroBatchLease, Callable[[MicroBatchLease], object]] = {}
+    monkeypatch.setattr(micro_batch_lease, "stop_at_exit", stops.__setitem__)
     held = Held(monkeypatch)
-    assert stopped == [held.lease]
-    held.lease.stop_at_exit()
+    stops[held.lease](held.lease)
     assert not held.lease._thread.is_alive()
     assert held.world.backlog() == {"a": "leased", "b": "leased"}

@@ -77,7 +77,7 @@ class Lanes:
         is given or starts, and this starts it: else USE CATALOG would make it another store.
         """
         if self._layout.in_catalog and self._source is not None:
-            self.spark  # noqa: B018  (it has the catalog from then on)
+            self._session()
         return self._layout
 
     @property
@@ -88,6 +88,9 @@ class Lanes:
     @property
     def spark(self) -> SparkSession:
         """The session, started if need be; FailedPrecondition if the store has none."""
+        return self._session()
+
+    def _session(self) -> SparkSession:
         with self._lock:
             if self._started is None:
                 if self._source is None:
