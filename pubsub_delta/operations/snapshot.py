@@ -32,37 +32,37 @@ def create_snapshot(
 
     The snapshot is announced first, so that retention deletes nothing of its topic. Then the ack
     state is read, brought up to date, and written as the snapshot's table (decision 0029). Last it
-    becomes visible. A failure removes it again.
+    becomes visible. A failure, and Ctrl-C, removes it again.
     """
     checked = rules.check_labels(labels)
     layout = tables.layout
     with tables.lanes.control.prefetching(layout.topics, layout.snapshots):
-        source, announced = _announced(tables, name, subscription, now, checked)
-    try:
-        state = _caught_up(tables, subscription, source, now)
-        tables.registry.capture_snapshot(announced.uid, state)
-        captured = replay.capture(state, source.subscription.filter)
-        expire_time = replay.snapshot_expiry(str(name), now, _oldest(source, captured))
-        if not tables.registry.finish_snapshot(announced.uid, expire_time):
-            raise Aborted(
-                f"snapshot {name} took too long to be created, and another one got its name; "
-                "it was removed, and trying again is safe"
-            )
-    except Exception:
-        with suppress(Exception):  # ``maintain`` removes the remains
-            tables.registry.remove_snapshot(announced.uid)
-        raise
-    return replace(announced, expire_time=expire_time)
+        source, snapshot = _planned(tables, name, subscription, now, checked)
+        try:
+            filter_ = source.subscription.filter
+            is_announced = tables.registry.announce_snapshot(snapshot, source.topic_uid, filter_)
+            if is_announced:
+                snapshot = _completed(tables, name, subscription, source, snapshot)
+        except (Exception, KeyboardInterrupt):
+            with suppress(Exception):  # ``maintain`` removes the remains
+                tables.registry.remove_snapshot(snapshot.uid)
+            raise
+    if not is_announced:
+        raise AlreadyExists(
+            f"snapshot {name} exists already, or is being created (a call that was killed keeps "
+            "the name for 10 minutes); choose another name or delete it first"
+        )
+    return snapshot
 
 
-def _announced(
+def _planned(
     tables: Tables,
     name: ResourceName,
     subscription: ResourceName,
     now: datetime,
     labels: Mapping[str, str],
 ) -> tuple[Source, Snapshot]:
-    """Announce a snapshot; return its subscription with the topic, and the snapshot."""
+    """Return the subscription with its topic, and a snapshot that is not stored yet."""
     source = sources.source(tables, subscription)
     topic = tables.registry.topic_of_uid(source.topic_uid)
     if topic is None:
@@ -70,7 +70,7 @@ def _announced(
             f"subscription {subscription}: its topic was deleted; "
             "a snapshot needs a topic that still exists"
         )
-    announced = Snapshot(
+    snapshot = Snapshot(
         name=str(name),
         topic=topic.name,
         expire_time=now + replay.SNAPSHOT_LIFETIME,
@@ -78,11 +78,28 @@ def _announced(
         create_time=now,
         uid=tables.new_id(),
     )
-    if not tables.registry.announce_snapshot(announced, topic.uid, source.subscription.filter):
-        raise AlreadyExists(
-            f"snapshot {name} exists already; choose another name or delete it first"
+    return source, snapshot
+
+
+def _completed(
+    tables: Tables,
+    name: ResourceName,
+    subscription: ResourceName,
+    source: Source,
+    announced: Snapshot,
+) -> Snapshot:
+    """Write the table of an announced snapshot, and make it visible."""
+    now = announced.create_time
+    state = _caught_up(tables, subscription, source, now)
+    tables.registry.capture_snapshot(announced.uid, state)
+    captured = replay.capture(state, source.subscription.filter)
+    expire_time = replay.snapshot_expiry(str(name), now, _oldest(source, captured))
+    if not tables.registry.finish_snapshot(announced.uid, expire_time):
+        raise Aborted(
+            f"snapshot {name} took too long to be created, and another one got its name; "
+            "it was removed, and trying again is safe"
         )
-    return source, announced
+    return replace(announced, expire_time=expire_time)
 
 
 def _caught_up(

@@ -21,7 +21,7 @@ from pubsub_delta.tables.layout_version import PROPERTY
 from pubsub_delta.tables.registry import Registry
 from pubsub_delta.tables.registry.registry import EVERY_MESSAGE
 from tests.lanes.conftest import Bench
-from tests.unit.builders import HOUR, PLAIN, at, available_span
+from tests.unit.builders import HOUR, PLAIN, Crashed, at, available_span
 
 MINUTE = 60
 WEEK = timedelta(days=7)
@@ -274,11 +274,11 @@ def test_a_removal_that_was_cut_short_is_found_after_an_hour(
     registry = case.taken()
 
     def crash(*_: object) -> None:
-        raise KeyboardInterrupt
+        raise Crashed
 
     with monkeypatch.context() as patch:
         patch.setattr(SnapshotTables, "drop", crash)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(Crashed):
             registry.remove_snapshot(SNAPSHOT.uid)
     assert registry.snapshot(SNAPSHOT.name, at(1)) is None
     assert registry.captured_of(TOPIC.uid, at(1)) == []

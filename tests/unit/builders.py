@@ -20,6 +20,10 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
 
 
+class Crashed(BaseException):
+    """The process ends here. Nothing but ``finally`` comes after it."""
+
+
 def at(seconds: float) -> datetime:
     """Return the time so many seconds after START."""
     return START + timedelta(seconds=seconds)

@@ -26,10 +26,10 @@ from pubsub_delta.resources import AckResult, Subscription
 from pubsub_delta.tables.ack_state.states import AckStates, Decide
 from pubsub_delta.tables.store import Tables
 from tests.unit.bookkeeper import Answer, Change, Said, Violated
-from tests.unit.builders import PLAIN, START
+from tests.unit.builders import PLAIN, START, Crashed
 from tests.unit.model import AckId
 from tests.unit.simulated_port import SimulatedPort, Undertaking, look
-from tests.unit.simulation import Crashed, LostAnswer, World
+from tests.unit.simulation import LostAnswer, World
 
 T = TypeVar("T")
 NAME = subscription_name(PLAIN.name, project="local")

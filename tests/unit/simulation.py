@@ -25,14 +25,10 @@ from pubsub_delta.policy.ack_state import ACKNOWLEDGED, AckState
 from pubsub_delta.resources import DeadLetterPolicy, ExpirationPolicy, RetryPolicy
 from pubsub_delta.tables.ack_state.states import StoredAckState
 from tests.unit.bookkeeper import Answer, Bookkeeper, Change, Violated, Where
-from tests.unit.builders import START, FakeTopic, terms, topic_of
+from tests.unit.builders import START, Crashed, FakeTopic, terms, topic_of
 from tests.unit.model import Fields
 
 PAUSES = (0.5, 1, 2, 4, 8, 11)
-
-
-class Crashed(BaseException):
-    """The process ends here. Nothing but ``finally`` comes after it."""
 
 
 class Stopped(BaseException):

@@ -113,17 +113,18 @@ def test_no_subscription_names_a_dead_letter_topic_that_is_gone(
 
 
 @each_way
+@pytest.mark.parametrize("error", [Unavailable, KeyboardInterrupt])
 def test_a_dead_letter_topic_whose_row_cannot_be_written_is_given_to_nobody(
-    way: str, monkeypatch: pytest.MonkeyPatch
+    way: str, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The call ends with an error, so it has changed nothing and can be made again."""
+    """The call ends with an error, or by Ctrl-C: it has changed nothing and can be made again."""
     world = InMemory()
 
     def fail() -> None:
-        raise Unavailable("no space is left")
+        raise error("no space is left")
 
     at_the_write(monkeypatch, LAYOUT.topics, fail)
-    with pytest.raises(Unavailable):
+    with pytest.raises(error):
         GIVES[way](world.store)
     assert policies(world) == [None]
     GIVES[way](world.store)

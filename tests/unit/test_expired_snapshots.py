@@ -12,7 +12,7 @@ import pytest
 
 from pubsub_delta.errors import AlreadyExists, NotFound
 from pubsub_delta.tables.registry import Registry
-from tests.unit.builders import DAY, HOUR, MINUTE, at
+from tests.unit.builders import DAY, HOUR, MINUTE, Crashed, at
 from tests.unit.in_memory import NAME, InMemory
 from tests.unit.test_races import another, once
 from tests.unit.test_snapshot_calls import between, left_over
@@ -91,10 +91,10 @@ def test_maintain_removes_what_a_crash_has_left(monkeypatch: pytest.MonkeyPatch)
     world.publish("a")
 
     def die() -> None:
-        raise KeyboardInterrupt
+        raise Crashed
 
     between(world, monkeypatch, die)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Crashed):
         world.store.create_snapshot(TAKEN, NAME)
     world.ack("a")
     world.be_at(HOUR - 1)

@@ -15,6 +15,7 @@ from pubsub_delta.delivery import dead_letters
 from pubsub_delta.tables.messages.commits import metadata_of
 from pubsub_delta.tables.store import Tables
 from tests.model.memory_lane import MemoryLane
+from tests.unit.builders import Crashed
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 
 ATTEMPTS = 5
@@ -81,13 +82,13 @@ def test_who_dies_between_two_parts_has_forwarded_each_message_once(
 
     def dying(*args: object, **named: object) -> object:
         if not left:
-            raise KeyboardInterrupt
+            raise Crashed
         left.pop()
         return append(*args, **named)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched:
         patched.setattr(MemoryLane, "append", dying)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(Crashed):
             world.pull()
     world.store = world.driver.open()
     assert world.pull() == []

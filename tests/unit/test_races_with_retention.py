@@ -16,7 +16,7 @@ import pytest
 
 from pubsub_delta.tables.messages.messages import Messages
 from tests.model.memory_lane import MemoryLane
-from tests.unit.builders import DAY, MINUTE, at
+from tests.unit.builders import DAY, MINUTE, Crashed, at
 from tests.unit.in_memory import NAME, TOPIC, InMemory
 from tests.unit.test_races import (
     FLIGHTS,
@@ -197,10 +197,10 @@ def test_what_is_announced_and_then_not_deleted_is_brought_back_by_no_seek(
     world = covered_for_a_second()
 
     def die() -> None:
-        raise KeyboardInterrupt
+        raise Crashed
 
     once(monkeypatch, Messages, "discard_before", die, "before")
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Crashed):
         clean_up(world)
     assert world.stored() == ["a"]
     if cut:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -10,8 +11,10 @@ import pytest
 from pubsub_delta.errors import Aborted, AlreadyExists, FailedPrecondition, NotFound
 from pubsub_delta.resources import Snapshot
 from pubsub_delta.tables.ack_state.snapshots import SnapshotTables
-from tests.unit.builders import DAY, HOUR, MINUTE
+from tests.model.memory import LAYOUT
+from tests.unit.builders import DAY, HOUR, MINUTE, Crashed
 from tests.unit.in_memory import NAME, InMemory
+from tests.unit.test_crossed_changes import at_the_write
 
 TAKEN = "before"
 
@@ -46,14 +49,35 @@ def test_what_is_refused_leaves_nothing() -> None:
     world.store.create_snapshot(TAKEN, NAME)
 
 
-def test_what_fails_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = InMemory()
+FAILURES = {"a failure": ConnectionError("the disk is full"), "Ctrl-C": KeyboardInterrupt()}
+each_failure = pytest.mark.parametrize("why", FAILURES)
 
+
+def raising(why: str) -> Callable[[], None]:
     def fail() -> None:
-        raise ConnectionError("the disk is full")
+        raise FAILURES[why]
 
-    between(world, monkeypatch, fail)
-    with pytest.raises(ConnectionError):
+    return fail
+
+
+@each_failure
+def test_what_fails_leaves_nothing(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that failed, or that its user interrupted, leaves no name that is taken."""
+    world = InMemory()
+    between(world, monkeypatch, raising(why))
+    with pytest.raises(type(FAILURES[why])):
+        world.store.create_snapshot(TAKEN, NAME)
+    assert left_over(world) == []
+    world.store.create_snapshot(TAKEN, NAME)
+
+
+def test_what_is_interrupted_once_it_is_announced_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As above, where the signal comes while the announcement is committed."""
+    world = InMemory()
+    at_the_write(monkeypatch, LAYOUT.snapshots, raising("Ctrl-C"), "after")
+    with pytest.raises(KeyboardInterrupt):
         world.store.create_snapshot(TAKEN, NAME)
     assert left_over(world) == []
     world.store.create_snapshot(TAKEN, NAME)
@@ -63,14 +87,14 @@ def test_a_crash_leaves_an_announcement(monkeypatch: pytest.MonkeyPatch) -> None
     world = InMemory()
 
     def die() -> None:
-        raise KeyboardInterrupt
+        raise Crashed
 
     between(world, monkeypatch, die)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Crashed):
         world.store.create_snapshot(TAKEN, NAME)
     assert list(world.store.list_snapshots()) == []
     assert left_over(world) == ["projects/local/snapshots/before"]
-    with pytest.raises(AlreadyExists):
+    with pytest.raises(AlreadyExists, match="killed keeps the name for 10 minutes"):
         world.store.create_snapshot(TAKEN, NAME)
     world.be_at(10 * MINUTE)
     world.store.create_snapshot(TAKEN, NAME)

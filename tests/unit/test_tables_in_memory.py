@@ -15,7 +15,7 @@ from pubsub_delta.tables.lanes.protocol import Conflict
 from pubsub_delta.tables.messages.messages import Messages
 from tests.model.memory import LAYOUT
 from tests.model.memory_lane import MemoryLane
-from tests.unit.builders import DAY, HOUR, MINUTE, at
+from tests.unit.builders import DAY, HOUR, MINUTE, Crashed, at
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 
 
@@ -276,11 +276,11 @@ def test_dead_letters_land_once_whoever_dies_in_between(monkeypatch: pytest.Monk
 
     def die(lane: MemoryLane, real: Callable[..., Any], *args: Any, **named: Any) -> Any:
         real(lane, *args, **named)
-        raise KeyboardInterrupt
+        raise Crashed
 
     with monkeypatch.context() as patched:
         once(patched, "append", die)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(Crashed):
             world.pull()
     assert world.backlog() == {"a": "forwarding"}
     world.publish("b")
