@@ -19,6 +19,7 @@ from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import AckResult, ReceivedMessage
 from pubsub_delta.tables.schemas import BATCH
 from pubsub_delta.tables.store import Tables
+from pubsub_delta.threads import OfOneProcess
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -29,7 +30,7 @@ AckIds: TypeAlias = "DataFrame | pa.Table | pa.Array | pa.ChunkedArray | Iterabl
 _NOTHING = AckTargets("", {})
 
 
-class PulledBatch:
+class PulledBatch(OfOneProcess):
     """The messages of one pull, leased together until ``ack_deadline``.
 
     Iterating yields a ``ReceivedMessage`` for each, in the order of receipt. ``arrow()`` returns

@@ -42,13 +42,14 @@ from pubsub_delta.policy.preconditions import check_if_unchanged, check_unchange
 from pubsub_delta.resources import AckResult, Message, Subscription, Topic
 from pubsub_delta.session import Sessions, check_session
 from pubsub_delta.tables.store import Tables
+from pubsub_delta.threads import OfOneProcess
 
 if TYPE_CHECKING:  # pyspark and pyarrow take long to import
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 
-class PubSub:
+class PubSub(OfOneProcess):
     """A message store under one root, with Google Cloud Pub/Sub's semantics.
 
     Args:

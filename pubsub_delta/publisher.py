@@ -21,7 +21,7 @@ from pubsub_delta.resources import (
     Message,
     PublishFlowControl,
 )
-from pubsub_delta.threads import stop_at_exit
+from pubsub_delta.threads import OfOneProcess, stop_at_exit
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ class _Queued:
     future: Future[str] = field(default_factory=Future)
 
 
-class Publisher:
+class Publisher(OfOneProcess):
     """Publishes single messages in batches, each of which is one commit.
 
     Args:

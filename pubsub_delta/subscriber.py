@@ -20,7 +20,7 @@ from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import FlowControl
-from pubsub_delta.threads import stop_at_exit
+from pubsub_delta.threads import OfOneProcess, stop_at_exit
 
 logger = logging.getLogger("pubsub_delta")
 
@@ -45,7 +45,7 @@ class _Unread:
     needs: int = 1
 
 
-class StreamingPull:
+class StreamingPull(OfOneProcess):
     """The future of an asynchronous pull, which goes on until it is cancelled or fails.
 
     Args:

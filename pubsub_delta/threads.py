@@ -1,7 +1,8 @@
-"""Threads, and the exit of the interpreter.
+"""Threads, and the process that has them.
 
-It does not wait for daemon threads. One that is in native code then, such as ``deltalake``'s, can
-crash the process. So what a program has not stopped by itself is stopped before.
+The interpreter does not wait for daemon threads. One that is in native code when it exits, such as
+``deltalake``'s, can crash the process. So what a program has not stopped by itself is stopped
+before.
 """
 
 from __future__ import annotations
@@ -11,10 +12,27 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+class OfOneProcess:
+    """What has locks, threads or open tables, and cannot be sent to another process.
+
+    Pickling it is a TypeError that tells what to do: so where a function for Spark's executors, or
+    for a pool of processes, refers to it.
+    """
+
+    __slots__ = ()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"a {type(self).__name__} cannot be pickled, as it belongs to its process; a function "
+            "that runs in another one opens the store there, as by PubSub(None, root), and gets "
+            "messages and ack ids as values"
+        )
 
 
 _working: weakref.WeakKeyDictionary[Any, Callable[[Any], object]] = weakref.WeakKeyDictionary()

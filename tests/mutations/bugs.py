@@ -23,6 +23,7 @@ from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
 from tests.mutations.bugs_of_faults import BUGS_OF_FAULTS
 from tests.mutations.bugs_of_given_data import BUGS_OF_GIVEN_DATA
 from tests.mutations.bugs_of_grammar import BUGS_OF_GRAMMAR
+from tests.mutations.bugs_of_interrupts import BUGS_OF_INTERRUPTS
 from tests.mutations.bugs_of_later_lives import BUGS_OF_LATER_LIVES
 from tests.mutations.bugs_of_layouts import BUGS_OF_LAYOUTS
 from tests.mutations.bugs_of_lines import BUGS_OF_LINES
@@ -63,6 +64,7 @@ from tests.mutations.bugs_of_yet_another_outsider import BUGS_OF_YET_ANOTHER_OUT
 BUGS: tuple[Bug, ...] = (
     *BUGS_OF_DELIVERY,
     *BUGS_OF_BOUNDS,
+    *BUGS_OF_INTERRUPTS,
     *BUGS_OF_LATER_LIVES,
     *BUGS_OF_ORDER,
     *BUGS_OF_REPLAY,

@@ -293,7 +293,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/messages/position_allocator.py": ("tables_in_memory",),
     "callbacks.py": ("callbacks", "subscriber", "subscriber_end"),
     "subscriber.py": ("subscriber", "subscriber_end", "lanes/test_exits"),
-    "threads.py": ("lanes/test_exits",),
+    "threads.py": ("lanes/test_exits", "lanes/test_pickling"),
     "tables/registry/predicates.py": ("expired_snapshots", "snapshot_calls"),
     "tables/registry/registry.py": (
         "lost_registry",
