@@ -15,7 +15,7 @@ from pubsub_delta.callbacks import PulledMessage
 
 def test_what_belongs_to_its_process_tells_what_another_one_does(tmp_path: Path) -> None:
     """A clear error says what was expected, what came and what to do."""
-    store = PubSub(None, tmp_path)
+    store = PubSub(None, str(tmp_path))
     store.create_topic("orders")
     store.create_subscription("billing", "orders")
     store.publish("orders", ["a"])
@@ -28,7 +28,7 @@ def test_what_belongs_to_its_process_tells_what_another_one_does(tmp_path: Path)
 
 
 def test_messages_and_resources_go_to_other_processes(tmp_path: Path) -> None:
-    store = PubSub(None, tmp_path)
+    store = PubSub(None, str(tmp_path))
     topic = store.create_topic("orders")
     subscription = store.create_subscription("billing", "orders")
     store.publish("orders", ["a"])

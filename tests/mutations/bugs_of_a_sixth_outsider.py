@@ -314,11 +314,9 @@ BUGS_OF_A_SIXTH_OUTSIDER = (
         "a-failed-snapshot-keeps-its-name",
         "A snapshot that could not be created keeps its name until maintain.",
         "operations/snapshot.py",
-        "        with suppress(Exception):  # ``maintain`` removes the "
-        "remains\n"
-        "            tables.registry.remove_snapshot(announced.uid)\n"
-        "        raise\n",
-        "        raise\n",
+        "            with suppress(Exception):  # ``maintain`` removes the remains\n"
+        "                tables.registry.remove_snapshot(snapshot.uid)\n",
+        "",
     ),
     Bug(
         "a-dry-run-optimizes",
