@@ -292,7 +292,7 @@ def _keep_dead_letter_topic(
         topic = tables.registry.topic(policy.dead_letter_topic)
         if topic is None or not tables.registry.change_topic(topic.uid, {}):
             raise _no_dead_letter_topic(policy)
-    except (Exception, KeyboardInterrupt):
+    except (Exception, KeyboardInterrupt, SystemExit):
         undo()
         raise
 

@@ -32,7 +32,8 @@ def create_snapshot(
 
     The snapshot is announced first, so that retention deletes nothing of its topic. Then the ack
     state is read, brought up to date, and written as the snapshot's table (decision 0029). Last it
-    becomes visible. A failure, and Ctrl-C, removes it again.
+    becomes visible. A failure removes it again, and so do Ctrl-C and the
+    exit of the program.
     """
     checked = rules.check_labels(labels)
     layout = tables.layout
@@ -43,7 +44,7 @@ def create_snapshot(
             is_announced = tables.registry.announce_snapshot(snapshot, source.topic_uid, filter_)
             if is_announced:
                 snapshot = _completed(tables, name, subscription, source, snapshot)
-        except (Exception, KeyboardInterrupt):
+        except (Exception, KeyboardInterrupt, SystemExit):
             with suppress(Exception):  # ``maintain`` removes the remains
                 tables.registry.remove_snapshot(snapshot.uid)
             raise

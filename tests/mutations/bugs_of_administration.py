@@ -77,7 +77,7 @@ BUGS_OF_ADMINISTRATION = (
         "policy-that-failed-stays",
         "A dead-letter policy is given by a call that ends with an error of the storage.",
         _ADMINISTER,
-        "    except (Exception, KeyboardInterrupt):\n        undo()\n",
+        "    except (Exception, KeyboardInterrupt, SystemExit):\n        undo()\n",
         "    except NotFound:\n        undo()\n",
     ),
     Bug(

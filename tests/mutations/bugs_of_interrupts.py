@@ -9,14 +9,14 @@ BUGS_OF_INTERRUPTS = (
         "interrupted-snapshot-keeps-its-name",
         "Ctrl-C while a snapshot is created leaves its announcement.",
         "operations/snapshot.py",
-        "except (Exception, KeyboardInterrupt):",
+        "except (Exception, KeyboardInterrupt, SystemExit):",
         "except Exception:",
     ),
     Bug(
         "interrupted-dead-letter-policy-stays",
         "Ctrl-C while a dead-letter topic is given leaves it unprotected.",
         "operations/administer.py",
-        "except (Exception, KeyboardInterrupt):",
+        "except (Exception, KeyboardInterrupt, SystemExit):",
         "except Exception:",
     ),
     Bug(

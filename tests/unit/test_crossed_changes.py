@@ -113,11 +113,11 @@ def test_no_subscription_names_a_dead_letter_topic_that_is_gone(
 
 
 @each_way
-@pytest.mark.parametrize("error", [Unavailable, KeyboardInterrupt])
+@pytest.mark.parametrize("error", [Unavailable, KeyboardInterrupt, SystemExit])
 def test_a_dead_letter_topic_whose_row_cannot_be_written_is_given_to_nobody(
     way: str, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The call ends with an error, or by Ctrl-C: it has changed nothing and can be made again."""
+    """The call ends with an error, or its program ends it: it has changed nothing and can be made again."""
     world = InMemory()
 
     def fail() -> None:

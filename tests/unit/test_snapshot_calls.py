@@ -49,7 +49,11 @@ def test_what_is_refused_leaves_nothing() -> None:
     world.store.create_snapshot(TAKEN, NAME)
 
 
-FAILURES = {"a failure": ConnectionError("the disk is full"), "Ctrl-C": KeyboardInterrupt()}
+FAILURES = {
+    "a failure": ConnectionError("the disk is full"),
+    "Ctrl-C": KeyboardInterrupt(),
+    "an exit": SystemExit(),
+}
 each_failure = pytest.mark.parametrize("why", FAILURES)
 
 
