@@ -32,8 +32,7 @@ def create_snapshot(
 
     The snapshot is announced first, so that retention deletes nothing of its topic. Then the ack
     state is read, brought up to date, and written as the snapshot's table (decision 0029). Last it
-    becomes visible. A failure removes it again, and so do Ctrl-C and the
-    exit of the program.
+    becomes visible. A failure, Ctrl-C or the exit of the program removes it again.
     """
     checked = rules.check_labels(labels)
     layout = tables.layout

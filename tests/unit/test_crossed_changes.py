@@ -117,7 +117,7 @@ def test_no_subscription_names_a_dead_letter_topic_that_is_gone(
 def test_a_dead_letter_topic_whose_row_cannot_be_written_is_given_to_nobody(
     way: str, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The call ends with an error, or its program ends it: it has changed nothing and can be made again."""
+    """The call ends with an error, or its program ends it: nothing has changed."""
     world = InMemory()
 
     def fail() -> None:
