@@ -25,6 +25,7 @@ from pubsub_delta.cli.printing import chosen_format, render_selected
 from pubsub_delta.cli.progress import waiting
 from pubsub_delta.cli.service import Service
 from pubsub_delta.cli.settings import CONFIG, Settings, read_settings
+from pubsub_delta.cli.standard_streams import writing_stdout
 from pubsub_delta.cli.suggestions import suggest_resource
 from pubsub_delta.cli.terminal import for_terminal, printable
 from pubsub_delta.cli.times import parse_time
@@ -268,14 +269,16 @@ class App:
         shown = for_terminal(text) if sys.stdout.isatty() else text
         if colors.are_enabled(sys.stdout, self.environment):
             shown = colors.color_result(shown, kind)
-        click.echo(shown, nl=False, color=True)  # else click removes escape sequences
+        with writing_stdout():
+            click.echo(shown, nl=False, color=True)  # else click removes escape sequences
 
     def print_styled(self, text: str) -> None:
         """Print a text with styles, or without them if colors are off."""
         wanted = colors.are_enabled(sys.stdout, self.environment)
         if self.silent:
             return
-        click.echo(text if wanted else click.unstyle(text), nl=False, color=True)
+        with writing_stdout():
+            click.echo(text if wanted else click.unstyle(text), nl=False, color=True)
 
     def show_changed(self, records: Sequence[Any]) -> None:
         """Print created or updated resources, if --format is given."""

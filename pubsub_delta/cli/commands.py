@@ -13,6 +13,7 @@ import click
 from pubsub_delta.cli.application import App, command_of, one_line, print_stderr
 from pubsub_delta.cli.arguments import FormatType, KeysType, Switch, expand_switches
 from pubsub_delta.cli.settings import LOG_LEVELS
+from pubsub_delta.cli.standard_streams import open_closed_streams, writing_stdout
 from pubsub_delta.cli.suggestions import suggest_command
 from pubsub_delta.errors import PubSubError
 
@@ -236,7 +237,12 @@ class RootGroup(Group):
         **extra: Any,
     ) -> Any:
         try:
-            result = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+            open_closed_streams()
+            with writing_stdout():
+                result = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        except PubSubError as error:
+            print_stderr(f"ERROR: (pubsub-delta) {error.code}: {one_line(error)}")
+            sys.exit(1)
         except _ASKS_FOR_HELP as error:
             error.show()
             sys.exit(2)

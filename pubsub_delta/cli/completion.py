@@ -6,6 +6,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from pubsub_delta.cli.commands import Command
+from pubsub_delta.cli.standard_streams import writing_stdout
 
 VARIABLE = "_PUBSUB_DELTA_COMPLETE"
 """The variable that the scripts set to ask for completions."""
@@ -30,4 +31,5 @@ def completion(ctx: click.Context, shell: str) -> None:
     """
     kind = get_completion_class(shell)
     assert kind is not None
-    click.echo(kind(ctx.find_root().command, {}, "pubsub-delta", VARIABLE).source())
+    with writing_stdout():
+        click.echo(kind(ctx.find_root().command, {}, "pubsub-delta", VARIABLE).source())

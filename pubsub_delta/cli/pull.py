@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-import select
 import signal
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -28,6 +24,7 @@ from pubsub_delta.cli.printing import render
 from pubsub_delta.cli.progress import describe
 from pubsub_delta.cli.rest import Record, received_record
 from pubsub_delta.cli.service import Batch, Service
+from pubsub_delta.cli.standard_streams import check_reader
 from pubsub_delta.errors import InvalidArgument, counted
 from pubsub_delta.policy.fields import MAX_ACK_DEADLINE_SECONDS
 from pubsub_delta.resources import ReceivedMessage
@@ -177,7 +174,7 @@ class _Puller:
             if batch.message_count or self._is_over(begun):
                 return batch
             describe(f"Waiting for messages of {self.name}")
-            _check_reader()
+            check_reader()
             self.app.pause(pause)
             pause = min(2 * pause, LONGEST)
 
@@ -189,18 +186,6 @@ class _Puller:
 
     def _is_over(self, begun: datetime) -> bool:
         return self.wait is not None and self.app.read_time("now") - begun >= self.wait
-
-
-def _check_reader() -> None:
-    """Raise BrokenPipeError if the reader of standard output is gone, as ``tail -f`` does."""
-    try:
-        watched = select.poll()
-        watched.register(sys.stdout.fileno(), 0)
-        gone = any(event & select.POLLERR for _, event in watched.poll(0))
-    except (OSError, ValueError):  # it is not a descriptor
-        return
-    if gone:
-        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def _records(batch: Batch) -> list[Record]:
@@ -228,7 +213,7 @@ def _print_and_ack(puller: _Puller, limit: int) -> None:
     batch, records = app.call(take)
     with _released_on_error(batch):
         if shows_status:
-            _check_reader()
+            check_reader()
             app.check_all([{**each, "ackStatus": "SUCCESS"} for each in records], PULL_FORMAT)
         else:
             app.show_all(records, PULL_FORMAT)

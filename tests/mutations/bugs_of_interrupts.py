@@ -1,4 +1,4 @@
-"""Bugs of calls that end by Ctrl-C, and of what is sent to other processes."""
+"""Bugs of calls that end by Ctrl-C, of closed streams, and of what goes to other processes."""
 
 from __future__ import annotations
 
@@ -34,5 +34,33 @@ BUGS_OF_INTERRUPTS = (
         "threads.py",
         "    def __reduce__(self) -> NoReturn:",
         "    def reduce(self) -> NoReturn:",
+    ),
+    Bug(
+        "closed-output-is-noticed-late",
+        "A command without standard output is carried out, and told as failed.",
+        "cli/standard_streams.py",
+        "if sys.stdout is None:",
+        "if sys.stdout is None and sys.stdin is None:",
+    ),
+    Bug(
+        "closed-stream-gets-a-table",
+        "What is written to a closed standard error is written into a table.",
+        "cli/commands.py",
+        "            open_closed_streams()\n",
+        "",
+    ),
+    Bug(
+        "closed-error-stream-gets-a-table",
+        "As above, where standard error alone is closed.",
+        "cli/standard_streams.py",
+        "in range(3):",
+        "in range(2):",
+    ),
+    Bug(
+        "full-disk-is-unexpected",
+        "A disk that is full is told as an unexpected failure of the program.",
+        "cli/application.py",
+        "        with writing_stdout():\n            click.echo(shown,",
+        "        with nullcontext():\n            click.echo(shown,",
     ),
 )

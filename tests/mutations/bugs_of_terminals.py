@@ -148,7 +148,7 @@ BUGS_OF_TERMINALS = (
         "acked-without-a-reader",
         "A message whose status is to be shown is acknowledged, though nobody reads the output.",
         _PULL,
-        "        if shows_status:\n            _check_reader()\n",
+        "        if shows_status:\n            check_reader()\n",
         "        if shows_status:\n",
     ),
     Bug(

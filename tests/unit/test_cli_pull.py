@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from pubsub_delta import ManualClock
-from pubsub_delta.cli import pull
+from pubsub_delta.cli import standard_streams
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.main import cli
 from pubsub_delta.cli.rest import received_record
@@ -156,7 +156,7 @@ def test_a_reader_that_is_gone_loses_nothing_though_a_status_is_shown(
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w", encoding="utf-8") as pipe:
-        monkeypatch.setattr(pull, "sys", SimpleNamespace(stdout=pipe))
+        monkeypatch.setattr(standard_streams, "sys", SimpleNamespace(stdout=pipe))
         run(Noting(pull=batch), "subscriptions", "pull", "sss", "--auto-ack")
     assert batch.done == ["deadline 600", "read", "deadline 0"]
 

@@ -13,7 +13,7 @@ import click
 import pytest
 from click.testing import Result
 
-from pubsub_delta.cli import pull
+from pubsub_delta.cli import pull, standard_streams
 from pubsub_delta.resources import Message
 from tests.unit.pulling_commands import DATA, World, interrupt
 from tests.unit.serving_world import served
@@ -171,12 +171,12 @@ def test_a_tail_ends_when_nobody_reads_it_any_more(
     reading, writing = os.pipe()
     with os.fdopen(writing, "w", encoding="utf-8") as pipe:
         monkeypatch.setattr(sys, "stdout", pipe)
-        pull._check_reader()
+        standard_streams.check_reader()
         os.close(reading)
         with pytest.raises(BrokenPipeError):
-            pull._check_reader()
+            standard_streams.check_reader()
     monkeypatch.undo()
     looked: list[int] = []
-    monkeypatch.setattr(pull, "_check_reader", lambda: looked.append(1))
+    monkeypatch.setattr(pull, "check_reader", lambda: looked.append(1))
     world.run("--follow", DATA)
     assert looked == [1]

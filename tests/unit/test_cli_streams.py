@@ -1,0 +1,67 @@
+"""Commands whose standard streams are closed or full, as processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMMAND = f"{sys.executable} -c 'from pubsub_delta.cli import run; run()'"
+FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+
+
+def sh(line: str, root: Path) -> subprocess.CompletedProcess[str]:
+    script = f'pubsub() {{ {COMMAND} --root="$0" "$@"; }}; {line}'
+    return subprocess.run(
+        ["sh", "-c", script, str(root)], capture_output=True, text=True, check=False
+    )
+
+
+def test_without_standard_output_nothing_is_done(tmp_path: Path) -> None:
+    """What a command has done would be told as failed when it prints, and done again."""
+    ended = sh("pubsub topics create orders >&-", tmp_path)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("ERROR: (pubsub-delta) FAILED_PRECONDITION: standard output is")
+    assert sh("pubsub topics list", tmp_path).stderr == "Listed 0 items.\n"
+
+
+@FULL
+def test_messages_come_again_that_a_full_disk_did_not_take(tmp_path: Path) -> None:
+    """What could not be printed then comes again, if its status was not to be shown."""
+    made = "pubsub topics create orders && pubsub subscriptions create billing --topic=orders"
+    assert sh(f"{made} && pubsub topics publish orders --message=a", tmp_path).returncode == 0
+    pull = "pubsub subscriptions pull billing --format='value(message.data)'"
+    ended = sh(f"{pull} --auto-ack > /dev/full", tmp_path)
+    assert (ended.returncode, ended.stderr) == (
+        1,
+        "ERROR: (pubsub-delta.subscriptions.pull) FAILED_PRECONDITION: "
+        "standard output cannot be written: No space left on device\n",
+    )
+    assert sh(pull, tmp_path).stdout == "a\n"
+
+
+@FULL
+@pytest.mark.parametrize("line", ["--version", "topics --help", "completion bash"])
+def test_a_full_disk_is_told_in_one_line(line: str, tmp_path: Path) -> None:
+    ended = sh(f"pubsub {line} > /dev/full", tmp_path)
+    assert ended.returncode == 1
+    assert ended.stderr.endswith(
+        " FAILED_PRECONDITION: standard output cannot be written: No space left on device\n"
+    )
+    assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("closed", [(0,), (2,), (0, 2)])
+def test_no_file_gets_the_descriptor_of_a_closed_stream(closed: tuple[int, ...]) -> None:
+    """What a library writes to standard error would be written into a table otherwise."""
+    program = (
+        "import os\n"
+        "from pubsub_delta.cli.standard_streams import open_closed_streams\n"
+        f"for each in {closed}: os.close(each)\n"
+        "open_closed_streams()\n"
+        "print(os.open('/dev/null', os.O_RDONLY) > 2)\n"
+    )
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert printed.stdout == b"True\n"
