@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import datetime, tzinfo
 from functools import cached_property, partial
 from importlib import import_module
@@ -384,7 +384,8 @@ def print_stderr(text: str, environment: Mapping[str, str] = os.environ) -> None
     """Print a line on standard error; on a terminal its level is colored."""
     if colors.are_enabled(sys.stderr, environment):
         text = colors.color_level(text)
-    click.echo(text, err=True, color=True)
+    with suppress(OSError):  # where it cannot be printed the exit code tells
+        click.echo(text, err=True, color=True)
 
 
 def one_line(message: object) -> str:

@@ -46,7 +46,20 @@ _HAVE_STARTED_SPARK = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "DATABRICKS_RUNTI
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-console = Console(stderr=False, highlight=False)
+
+class JobConsole(Console):
+    """Prints on standard output; what that does not take, as on a full disk, is left out.
+
+    A job goes on, and its exit code and its summary tell what it has done.
+    """
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print, as far as standard output takes it."""
+        with suppress(OSError):
+            super().print(*objects, **options)
+
+
+console = JobConsole(stderr=False, highlight=False)
 
 
 def store_options(command: F) -> F:
@@ -136,6 +149,8 @@ def follow(
                 beside.awaitTermination()  # raises the error that ended it
         query.awaitTermination(1)  # raises the error that ended the query
     except KeyboardInterrupt:
+        pass
+    finally:
         query.stop()
     _report(query, summary, count, seen)
 
@@ -245,7 +260,8 @@ def _exit_code(error: type[PubSubError]) -> int:
 def print_error(code: str, why: str) -> None:
     """Print an error as one line with the job and the canonical code."""
     job = click.get_current_context().info_name
-    click.echo(f"ERROR: ({job}) {code}: {' '.join(why.split())}", err=True)
+    with suppress(OSError):  # standard error takes nothing: the exit code tells
+        click.echo(f"ERROR: ({job}) {code}: {' '.join(why.split())}", err=True)
 
 
 def cause_of(error: Exception) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Bugs of calls that end by Ctrl-C, of closed streams, and of what goes to other processes."""
+"""Bugs of calls that end by Ctrl-C, of closed and full streams, and of what is pickled."""
 
 from __future__ import annotations
 
@@ -55,6 +55,27 @@ BUGS_OF_INTERRUPTS = (
         "cli/standard_streams.py",
         "in range(3):",
         "in range(2):",
+    ),
+    Bug(
+        "full-log-ends-a-job",
+        "A job ends where the disk of its log is full.",
+        "jobs/terminal.py",
+        "        with suppress(OSError):\n            super()",
+        "        with suppress(KeyError):\n            super()",
+    ),
+    Bug(
+        "failed-job-leaves-its-query",
+        "A job that fails does not stop its query, whose messages stay leased.",
+        "jobs/terminal.py",
+        "    finally:\n        query.stop()",
+        "    finally:\n        pass",
+    ),
+    Bug(
+        "full-log-fails-what-was-done",
+        "A command that cannot print its status is told as failed, and is repeated.",
+        "cli/application.py",
+        "with suppress(OSError):  # where",
+        "with suppress(KeyError):  # where",
     ),
     Bug(
         "full-disk-is-unexpected",

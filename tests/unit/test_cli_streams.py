@@ -53,6 +53,13 @@ def test_a_full_disk_is_told_in_one_line(line: str, tmp_path: Path) -> None:
     assert ended.stderr.count("\n") == 1
 
 
+@FULL
+def test_what_was_done_is_done_though_standard_error_is_full(tmp_path: Path) -> None:
+    """gcloud prints what it has created on standard error, and its exit code tells."""
+    assert sh("pubsub topics create orders 2> /dev/full", tmp_path).returncode == 0
+    assert sh("pubsub topics create orders 2> /dev/full", tmp_path).returncode == 1
+
+
 @pytest.mark.parametrize("closed", [(0,), (2,), (0, 2)])
 def test_no_file_gets_the_descriptor_of_a_closed_stream(closed: tuple[int, ...]) -> None:
     """What a library writes to standard error would be written into a table otherwise."""

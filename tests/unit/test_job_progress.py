@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
+import sys
 from typing import Any
 
 import pytest
@@ -26,6 +30,9 @@ class Reporting:
     def awaitTermination(self, _: int | None = None) -> None:
         self._looks -= 1
 
+    def stop(self) -> None:
+        self._looks = 0
+
 
 def test_a_micro_batch_counts_once_however_often_it_is_reported() -> None:
     """Spark keeps the last reports: each look finds those of before, too."""
@@ -33,6 +40,31 @@ def test_a_micro_batch_counts_once_however_often_it_is_reported() -> None:
     asked: Any = query
     follow(asked, summary, lambda progress: int(progress["count"]))
     assert (summary.messages, summary.commits) == (5, 2)
+
+
+class Full(io.StringIO):
+    """A file on a disk that is full."""
+
+    def write(self, _: str) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_job_goes_on_whose_progress_cannot_be_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exit code and the summary tell what a job has done; a full disk of its log ends none."""
+    summary, query = Summary("stream_publish"), Reporting(3, 2, 0, 3)
+    asked: Any = query
+    monkeypatch.setattr(sys, "stdout", Full())
+    follow(asked, summary, lambda progress: int(progress["count"]))
+    summary.finish(None)
+    assert (summary.messages, summary.commits) == (5, 2)
+
+
+def test_a_job_that_cannot_go_on_stops_its_query() -> None:
+    """A query that is stopped gives back what it has leased."""
+    query: Any = Reporting(3, 2)
+    with pytest.raises(KeyError):
+        follow(query, Summary("stream_publish"), lambda progress: int(progress["missing"]))
+    assert not query.isActive
 
 
 def test_acks_count_from_one_report_to_the_next() -> None:
