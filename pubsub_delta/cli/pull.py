@@ -117,15 +117,16 @@ def pull(
     name = app.subscription(subscription)
     _check(app, auto_ack, limit, follow=bool(follow), output=output)
     puller = _Puller(app, name, _longest(wait))
-    if output is not None:
-        _to_file(puller, output, limit, auto_ack=bool(auto_ack))
-    elif follow:
-        _follow(puller, limit)
-    elif auto_ack:
-        _print_and_ack(puller, 1 if limit is None else limit)
-    else:
-        most = 1 if limit is None else limit
-        app.show_all(app.call(lambda store: _records(puller.batch(store, most))), PULL_FORMAT)
+    most = 1 if limit is None else limit
+    with _interrupted_by_signals():
+        if output is not None:
+            _to_file(puller, output, limit, auto_ack=bool(auto_ack))
+        elif follow:
+            _follow(puller, limit)
+        elif auto_ack:
+            _print_and_ack(puller, most)
+        else:
+            app.show_all(app.call(lambda store: _records(puller.batch(store, most))), PULL_FORMAT)
 
 
 def _check(
@@ -230,7 +231,7 @@ def _follow(puller: _Puller, limit: int | None) -> None:
     """Print messages as they come until Ctrl+C, and acknowledge each batch after printing."""
     app, acked, failed = puller.app, 0, list[str]()
     forever, written = replace(puller, wait=None), _RecordFormatter(app)
-    with suppress(KeyboardInterrupt), _sigterm_as_interrupt():
+    with suppress(KeyboardInterrupt):
         while limit is None or acked < limit:
             most = BATCH_SIZE if limit is None else min(BATCH_SIZE, limit - acked)
             batch = forever.with_long_lease(app.service, most)
@@ -244,16 +245,22 @@ def _follow(puller: _Puller, limit: int | None) -> None:
 
 
 @contextmanager
-def _sigterm_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM raise KeyboardInterrupt, so that leased messages are given back."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread handles signals
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+def _interrupted_by_signals() -> Iterator[None]:
+    """Let SIGTERM, and the end of the terminal, raise KeyboardInterrupt.
+
+    So leased messages are given back. A signal that is ignored, as by ``nohup``, stays so.
+    """
+    is_main = threading.current_thread() is threading.main_thread()  # no other handles signals
+    names = [each for each in ("SIGTERM", "SIGHUP") if is_main and hasattr(signal, each)]
+    ending = [signal.Signals[each] for each in names]
+    ending = [each for each in ending if signal.getsignal(each) == signal.SIG_DFL]
+    for each in ending:
+        signal.signal(each, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each in ending:
+            signal.signal(each, signal.SIG_DFL)
 
 
 @dataclass

@@ -224,7 +224,7 @@ async def run(
 ) -> None:
     """Run a server until the process is told to end (SIGINT, SIGTERM).
 
-    After SIGHUP it reads its policy file again, if it has one.
+    After SIGHUP it reads its policy file again, if it has one. Else it ends: its terminal has.
 
     ``make`` creates the server in the event loop; ``started`` is called with its port. ``sockets``:
     sockets that listen already.
@@ -242,8 +242,11 @@ async def run(
         reloading.add(task)
         task.add_done_callback(reloading.discard)
 
-    if server.has_policy_file and hasattr(signal, "SIGHUP"):
-        loop.add_signal_handler(signal.SIGHUP, reload)
+    if hasattr(signal, "SIGHUP"):
+        if server.has_policy_file:
+            loop.add_signal_handler(signal.SIGHUP, reload)
+        elif signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # by nohup it is ignored
+            loop.add_signal_handler(signal.SIGHUP, told_to_end.set)
     started(await server.start(sockets))
     await told_to_end.wait()
     logger.info("the server is shutting down")

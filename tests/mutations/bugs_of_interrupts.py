@@ -1,4 +1,4 @@
-"""Bugs of calls that end by Ctrl-C, of closed and full streams, and of what is pickled."""
+"""Bugs of calls that signals end, of closed and full streams, and of what is pickled."""
 
 from __future__ import annotations
 
@@ -76,6 +76,34 @@ BUGS_OF_INTERRUPTS = (
         "cli/application.py",
         "with suppress(OSError):  # where",
         "with suppress(KeyError):  # where",
+    ),
+    Bug(
+        "hangup-kills-a-server",
+        "A server whose terminal ends is killed with what it has not written.",
+        "server/serve.py",
+        "elif signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:",
+        "elif False:",
+    ),
+    Bug(
+        "nohup-does-not-keep-a-server",
+        "A server under nohup ends with its terminal.",
+        "server/serve.py",
+        "elif signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:",
+        "elif True:",
+    ),
+    Bug(
+        "hangup-keeps-what-a-pull-has-leased",
+        "What a pull has leased waits for ten minutes when its terminal ends.",
+        "cli/pull.py",
+        'for each in ("SIGTERM", "SIGHUP") if',
+        'for each in ("SIGTERM",) if',
+    ),
+    Bug(
+        "sigterm-keeps-what-a-pull-has-leased",
+        "As above, for each pull that does not follow, and SIGTERM.",
+        "cli/pull.py",
+        "    with _interrupted_by_signals():\n",
+        "    if True:\n",
     ),
     Bug(
         "full-disk-is-unexpected",

@@ -121,7 +121,12 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/assigner.py": ("server_memory", "server_assigner"),
     "server/ack_futures.py": ("server_seeks",),
     "server/publisher_service.py": ("server_answers",),
-    "server/serve.py": ("server_answers", "server_shutdown", "server_access_changes"),
+    "server/serve.py": (
+        "server_answers",
+        "server_shutdown",
+        "server_access_changes",
+        "server_command",
+    ),
     "server/rest/connection.py": ("rest_connection", "server_rest"),
     "server/rest/gateway.py": ("server_rest",),
     "server/rest/payload.py": ("rest_transcoding", "bodies_from_elsewhere"),

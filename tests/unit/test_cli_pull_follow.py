@@ -111,19 +111,45 @@ def test_each_batch_is_acknowledged_before_the_next_is_taken(
     assert printing == ["a\nb\n", "c\n"]
 
 
-@pytest.mark.parametrize("end", [interrupt, lambda: os.kill(os.getpid(), signal.SIGTERM)])
-def test_ctrl_c_gives_back_what_is_not_printed(
-    world: World, monkeypatch: pytest.MonkeyPatch, end: Callable[[], None]
-) -> None:
-    world.store.publish("flights", ["a"])
+ENDS: dict[str, Callable[[], None]] = {
+    "Ctrl+C": interrupt,
+    "SIGTERM": lambda: os.kill(os.getpid(), signal.SIGTERM),
+    "SIGHUP": lambda: os.kill(os.getpid(), signal.SIGHUP),
+}
+each_end = pytest.mark.parametrize("end", ENDS)
+
+
+def ended_by(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """End a command when it prints its first message."""
     echo = click.echo
 
     def closed(text: str = "", *args: Any, **more: Any) -> None:
         if not more.get("err"):
-            end()
+            ENDS[end]()
         echo(text, *args, **more)
 
     monkeypatch.setattr(click, "echo", closed)
+
+
+@each_end
+def test_a_pull_that_is_ended_gives_back_what_is_not_printed(
+    world: World, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """What could not be printed then comes again at once."""
+    world.store.publish("flights", ["a"])
+    ended_by(end, monkeypatch)
+    shown = world.run("--auto-ack", DATA)
+    assert (shown.exit_code, shown.stdout) == (1, "")
+    assert (world.undelivered, world.outstanding) == (1, 0)
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+@each_end
+def test_ctrl_c_gives_back_what_is_not_printed(
+    world: World, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    world.store.publish("flights", ["a"])
+    ended_by(end, monkeypatch)
     shown = world.run("--follow", DATA)
     assert (shown.exit_code, shown.stdout) == (0, "")
     assert shown.stderr == "Printed and acknowledged 0 messages.\n"

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -37,6 +40,22 @@ def serve(*options: str, absent: str = "{}") -> subprocess.CompletedProcess[str]
         text=True,
         check=False,
     )
+
+
+@contextmanager
+def started(root: Path, *before: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a server in a process of its own, and wait until it serves."""
+    command = [*before, sys.executable, "-c", RUN.replace("{absent}", "{}"), "serve"]
+    with subprocess.Popen(
+        [*command, f"--root={root}", "--host-port=localhost:0"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as server:  # fmt: skip
+        assert server.stderr is not None
+        try:
+            assert any("localhost:" in line for line in server.stderr), "it has ended"
+            yield server
+        finally:
+            server.kill()
 
 
 def test_without_the_extra_the_error_says_how_to_install_it() -> None:
@@ -167,3 +186,20 @@ def test_what_does_not_go_together_is_refused_at_every_address(fields: dict[str,
     for host in (*HERE, *ANYWHERE):
         with pytest.raises(InvalidArgument):
             Security(**fields, insecure=True).check(host)
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_server_ends_in_order_when_it_is_told_to_or_its_terminal_ends(
+    ending: signal.Signals, tmp_path: Path
+) -> None:
+    """Then it writes the acknowledgements that it has, and gives back what is leased."""
+    with started(tmp_path) as server:
+        server.send_signal(ending)
+        assert server.wait(30) == 0
+
+
+def test_a_server_under_nohup_outlives_its_terminal(tmp_path: Path) -> None:
+    with started(tmp_path, "nohup") as server:
+        server.send_signal(signal.SIGHUP)
+        with pytest.raises(subprocess.TimeoutExpired):
+            server.wait(0.5)
