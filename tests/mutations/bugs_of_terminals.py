@@ -27,10 +27,10 @@ BUGS_OF_TERMINALS = (
     ),
     Bug(
         "terminated-tail-keeps-its-leases",
-        "A pull with --follow does not hear SIGTERM.",
+        "A pull with --follow does not hear what ends it.",
         _PULL,
-        "signal.signal(signal.SIGTERM, signal.default_int_handler)",
-        "signal.signal(signal.SIGTERM, signal.SIG_IGN)",
+        "signal.signal(each, signal.default_int_handler)",
+        "signal.signal(each, signal.SIG_IGN)",
     ),
     Bug(
         "acknowledged-before-it-is-in-the-file",
