@@ -1,4 +1,4 @@
-"""Bugs of calls that signals end, of closed and full streams, and of what is pickled."""
+"""Bugs of calls that signals end, of streams and disks that fail, and of what is pickled."""
 
 from __future__ import annotations
 
@@ -104,6 +104,29 @@ BUGS_OF_INTERRUPTS = (
         "cli/pull.py",
         "    with _interrupted_by_signals():\n",
         "    if True:\n",
+    ),
+    Bug(
+        "no-free-files-ends-consumers",
+        "A process that may open no more files for a moment ends its consumers.",
+        "tables/lanes/storage_errors.py",
+        "    if number in _FAILING_ERRORS or failing:",
+        "    if number == errno.EIO:",
+    ),
+    Bug(
+        "file-too-large-is-unexpected",
+        "A file that is too large for its disk is an error of no documented class.",
+        "tables/lanes/storage_errors.py",
+        "|File too large",
+        "",
+    ),
+    Bug(
+        "connection-is-taken-for-a-disk",
+        "A storage that cannot be reached is told as a disk that fails.",
+        "tables/lanes/storage_errors.py",
+        """    if "://" in text:
+        return None  # of a connection to object storage
+""",
+        "",
     ),
     Bug(
         "full-disk-is-unexpected",

@@ -361,7 +361,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/direct/maintenance.py": ("lanes/test_upkeep",),
     "tables/lanes/direct/storage.py": ("lanes_choice",),
     "tables/lanes/retries.py": ("storage_failures", "swaps"),
-    "tables/lanes/storage_errors.py": ("storage_failures",),
+    "tables/lanes/storage_errors.py": ("storage_failures", "lanes/test_failing_disks"),
     "tables/messages/sizes.py": ("publish_calls", "find"),
     "tables/registry/rows.py": ("lanes/test_registry", "tables_in_memory"),
     "tables/typed.py": ("tables_in_memory",),

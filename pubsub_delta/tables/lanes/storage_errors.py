@@ -1,12 +1,14 @@
 """Translates errors of storage and Parquet libraries into those of this library.
 
 Libraries have dozens of exceptions for a file that is missing, truncated or altered. All of them
-become DataLoss, which names the table. A full disk is Unavailable, as a later try can succeed.
+become DataLoss, which names the table. A disk that is full or fails, and a process that may open no
+more files, are Unavailable, as a later try can succeed.
 """
 
 from __future__ import annotations
 
 import errno
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,7 +36,10 @@ _OF_DELTALAKE = (
     r"|decompression failed|invalid UTF-?8|at line \d+ column \d+"
 )
 _DAMAGED = re.compile(rf"[\w.]*(?:{_OF_SPARK}|{_OF_DELTALAKE})[\w.]*", re.IGNORECASE)
-_FULL = re.compile(r"No space left on device|Disk quota exceeded")
+_FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large")
+_FAILING = re.compile(r"Too many open files(?: in system)?|Input/output error|Stale file handle")
+_NUMBER = re.compile(r"\b(?:os error|errno) (\d+)", re.IGNORECASE)
+"""How Rust and Arrow write the number of a system call's error."""
 _NOT_WRITABLE = re.compile(
     r"Read-only file system|Permission denied|AccessDenied|403 Forbidden|Mkdirs failed"
 )
@@ -44,6 +49,18 @@ _TABLE_OF_UID = re.compile(
 )
 
 _FULL_ERRORS = {errno.ENOSPC, errno.EDQUOT}
+_FAILING_ERRORS = {
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+    errno.EIO,
+    errno.EBUSY,
+    errno.EAGAIN,
+    errno.ESTALE,
+    errno.ETIMEDOUT,
+    errno.ENOTCONN,
+    errno.EHOSTDOWN,
+}
 _NOT_WRITABLE_ERRORS = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
@@ -95,7 +112,7 @@ def lost_commit(table: str, version: int) -> DataLoss:
 
 
 def _error_of(table: str, error: BaseException, text: str, file: str | None) -> PubSubError | None:
-    number = error.errno if isinstance(error, OSError) else None
+    number = _number_of(error, text)
     if number in _FULL_ERRORS or _FULL.search(text):
         return Unavailable(
             f"{table}: it cannot be written, as no space is left; free some space and try again"
@@ -106,11 +123,25 @@ def _error_of(table: str, error: BaseException, text: str, file: str | None) -> 
             f"{table}: this process has no permission to write it "
             f"({refused[0] if refused else error}); grant it and try again"
         )
+    failing = _FAILING.search(text)
+    if number in _FAILING_ERRORS or failing:
+        reason = failing[0] if failing else os.strerror(number or 0)
+        return Unavailable(f"{table}: it cannot be read or written now ({reason}); try again later")
     why = _DAMAGED.search(text)
     if why is None:
         return None
     path = _path_within(table, file)
     return DataLoss(f"{table}: {path} is missing or damaged ({why[0]}): {_lost_data(table)}")
+
+
+def _number_of(error: BaseException, text: str) -> int | None:
+    """Return the number of the system call's error that an error tells, or None."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    if "://" in text:
+        return None  # of a connection to object storage
+    told = _NUMBER.search(text)
+    return int(told[1]) if told else None
 
 
 def _text_of(error: BaseException | None) -> str:
