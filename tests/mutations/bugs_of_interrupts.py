@@ -109,8 +109,8 @@ BUGS_OF_INTERRUPTS = (
         "no-free-files-ends-consumers",
         "A process that may open no more files for a moment ends its consumers.",
         "tables/lanes/storage_errors.py",
-        "    if number in _FAILING_ERRORS or failing:",
-        "    if number == errno.EIO:",
+        "    if why_now is not None:",
+        "    if failing is None and why_now is not None:",
     ),
     Bug(
         "file-too-large-is-unexpected",

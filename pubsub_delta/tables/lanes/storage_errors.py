@@ -8,7 +8,6 @@ more files, are Unavailable, as a later try can succeed.
 from __future__ import annotations
 
 import errno
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,16 +49,12 @@ _TABLE_OF_UID = re.compile(
 
 _FULL_ERRORS = {errno.ENOSPC, errno.EDQUOT}
 _FAILING_ERRORS = {
-    errno.EMFILE,
-    errno.ENFILE,
-    errno.ENOMEM,
-    errno.EIO,
-    errno.EBUSY,
-    errno.EAGAIN,
-    errno.ESTALE,
-    errno.ETIMEDOUT,
-    errno.ENOTCONN,
-    errno.EHOSTDOWN,
+    errno.ENOMEM: "no memory is left",
+    errno.EBUSY: "it is busy",
+    errno.EAGAIN: "it is busy",
+    errno.ETIMEDOUT: "its disk does not answer",
+    errno.ENOTCONN: "its disk does not answer",
+    errno.EHOSTDOWN: "its disk does not answer",
 }
 _NOT_WRITABLE_ERRORS = {errno.EROFS, errno.EACCES, errno.EPERM}
 
@@ -124,9 +119,11 @@ def _error_of(table: str, error: BaseException, text: str, file: str | None) -> 
             f"({refused[0] if refused else error}); grant it and try again"
         )
     failing = _FAILING.search(text)
-    if number in _FAILING_ERRORS or failing:
-        reason = failing[0] if failing else os.strerror(number or 0)
-        return Unavailable(f"{table}: it cannot be read or written now ({reason}); try again later")
+    why_now = failing[0] if failing else _FAILING_ERRORS.get(number or 0)
+    if why_now is not None:
+        return Unavailable(
+            f"{table}: it cannot be read or written now ({why_now}); try again later"
+        )
     why = _DAMAGED.search(text)
     if why is None:
         return None
