@@ -9,7 +9,6 @@ the other views are created; the exit code is then 1.
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -45,9 +44,7 @@ def create_views(
             f"{len(report.refused)} refused",
             soft_wrap=True,
         )
-        if summary is not None:
-            summary.parent.mkdir(parents=True, exist_ok=True)
-            summary.write_text(json.dumps(asdict(report), indent=2))
+        terminal.write_summary(summary, asdict(report))
         return REFUSED_SOME if report.refused else 0
 
     terminal.run(job)

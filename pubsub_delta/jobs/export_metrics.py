@@ -13,7 +13,6 @@ Spark, unless the store is in a catalog.
 
 from __future__ import annotations
 
-import json
 import signal
 from contextlib import suppress
 from pathlib import Path
@@ -78,7 +77,7 @@ def export_metrics(
             click.echo(f"export-metrics: http://{address}:{listening}/metrics")
             with exporter:
                 wait_for_interrupt()
-        write_summary(summary, exporter.measurement)
+        terminal.write_summary(summary, counts(exporter.measurement))
         return 0
 
     terminal.run(job)
@@ -93,10 +92,9 @@ def add_to_table(
     metrics = store.metrics_table(names, exact=exact)
     count = metrics.count()
     outputs.append(metrics.coalesce(1), output, merge_schema=False)
-    click.echo(f"export-metrics: {count:,} metrics added to {output}")
-    if summary is not None:
-        summary.parent.mkdir(parents=True, exist_ok=True)
-        summary.write_text(json.dumps({"job": "export-metrics", "metrics": count}, indent=2))
+    line = f"export-metrics: {count:,} metrics added to {output}"
+    terminal.console.print(line, markup=False, soft_wrap=True)
+    terminal.write_summary(summary, {"job": "export-metrics", "metrics": count})
 
 
 def wait_for_interrupt() -> None:
@@ -107,19 +105,15 @@ def wait_for_interrupt() -> None:
         Event().wait()
 
 
-def write_summary(path: Path | None, measurement: Any) -> None:
-    """Write the number of measurements to a summary file, if there is a path."""
-    if path is None:
-        return
-    document = {
+def counts(measurement: Any) -> dict[str, Any]:
+    """Return the number of measurements for a summary."""
+    return {
         "job": "export-metrics",
         "measurements": measurement.measurements,
         "failures": measurement.failures,
         "metrics": len(measurement.rows),
         "seconds": measurement.seconds,
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document, indent=2))
 
 
 if __name__ == "__main__":

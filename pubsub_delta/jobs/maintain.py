@@ -10,7 +10,6 @@ plain ``python`` it runs without Spark, unless the store is in a catalog.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -54,9 +53,7 @@ def maintain(
         report = store.maintain(**duties, log_retention=log_retention, exact=exact, dry_run=dry_run)
         names = [name.replace("_", "-") for name, is_on in duties.items() if is_on]
         print_report(report, names)
-        if summary is not None:
-            summary.parent.mkdir(parents=True, exist_ok=True)
-            summary.write_text(json.dumps(asdict(report), indent=2, default=str))
+        terminal.write_summary(summary, asdict(report))
         return FAILED if report.problems else 0
 
     terminal.run(job)

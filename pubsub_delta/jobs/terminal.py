@@ -21,7 +21,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -62,12 +62,41 @@ class JobConsole(Console):
 console = JobConsole(stderr=False, highlight=False)
 
 
+def check_summary(_ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
+    """Refuse a summary that cannot be written, before the work begins; leave nothing behind."""
+    if path is None:
+        return None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        is_new = not path.exists()
+        path.open("a").close()
+        if is_new:
+            path.unlink()
+    except OSError as error:
+        raise click.BadParameter(f"{path} cannot be written: {error.strerror}") from error
+    return path
+
+
+def write_summary(path: Path | None, values: Mapping[str, Any]) -> None:
+    """Write the summary of a job as JSON, if there is a path.
+
+    A disk that is full by now is a warning: what the job has done is done, and its exit code tells.
+    """
+    if path is None:
+        return
+    try:
+        path.write_text(json.dumps(values, indent=2, default=str))
+    except OSError as error:
+        _print_line("WARNING", f"summary: {path} cannot be written: {error.strerror}")
+
+
 def store_options(command: F) -> F:
     """Add the options of every job."""
     for option in (
         click.option(
             "--summary",
             type=click.Path(path_type=Path),
+            callback=check_summary,
             help="The JSON file for the counts of the run.",
         ),
         click.option(
@@ -195,9 +224,7 @@ class Summary:
             f"batch{'es' * (self.commits != 1)}, {self.seconds:.1f} s ({rate:,.0f} a second)"
             + (f"; {summary}" if summary else "")
         )
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(asdict(self), indent=2))
+        write_summary(path, asdict(self))
 
 
 @contextmanager
@@ -259,9 +286,13 @@ def _exit_code(error: type[PubSubError]) -> int:
 
 def print_error(code: str, why: str) -> None:
     """Print an error as one line with the job and the canonical code."""
+    _print_line("ERROR", f"{code}: {why}")
+
+
+def _print_line(level: str, text: str) -> None:
     job = click.get_current_context().info_name
     with suppress(OSError):  # standard error takes nothing: the exit code tells
-        click.echo(f"ERROR: ({job}) {code}: {' '.join(why.split())}", err=True)
+        click.echo(f"{level}: ({job}) {' '.join(text.split())}", err=True)
 
 
 def cause_of(error: Exception) -> tuple[str, str]:

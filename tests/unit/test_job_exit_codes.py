@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,7 +11,15 @@ import pytest
 from click.testing import CliRunner
 
 from pubsub_delta.errors import Aborted, DataLoss, InvalidArgument, Unavailable, Unknown
-from pubsub_delta.jobs.terminal import REFUSED, TRY_AGAIN, Summary, follow, run
+from pubsub_delta.jobs.terminal import (
+    REFUSED,
+    TRY_AGAIN,
+    Summary,
+    follow,
+    run,
+    store_options,
+    write_summary,
+)
 from pubsub_delta.tables.lanes.storage_errors import StorageRefused
 
 CODES = [
@@ -103,3 +113,43 @@ def test_a_job_whose_other_query_has_failed_tells_it() -> None:
     with pytest.raises(StreamingQueryException, match="it cannot be written"):
         follow(query, Summary("stream_publish"), lambda _: 0, beside=setting_aside)
     assert not query.isActive
+
+
+@click.command("publish")
+@store_options
+def summing(summary: Path | None, **_: Any) -> None:
+    """Do the work, and write its summary."""
+    assert summary is None or not summary.exists() or summary.read_text() == "of an earlier run"
+    click.echo("done")
+    if summary is not None and summary.name == "full.json":
+        summary.mkdir()
+    write_summary(summary, {"messages": 3})
+
+
+def test_a_summary_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "runs" / "last.json"
+    assert CliRunner().invoke(summing, ["--root=x", f"--summary={path}"]).exit_code == 0
+    assert json.loads(path.read_text()) == {"messages": 3}
+    path.write_text("of an earlier run")
+    assert CliRunner().invoke(summing, ["--root=x", f"--summary={path}"]).exit_code == 0
+    assert json.loads(path.read_text()) == {"messages": 3}
+
+
+def test_a_summary_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
+    """A job that failed after its work is run again, and publishes twice."""
+    (tmp_path / "file").touch()
+    for wrong in (tmp_path, tmp_path / "file" / "last.json"):
+        result = CliRunner().invoke(summing, ["--root=x", f"--summary={wrong}"])
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert f"{wrong} cannot be written" in " ".join(result.stderr.split())
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_summary_that_cannot_be_written_any_more_fails_nothing(tmp_path: Path) -> None:
+    """The exit code tells what was done."""
+    path = tmp_path / "full.json"
+    result = CliRunner().invoke(summing, ["--root=x", f"--summary={path}"])
+    assert (result.exit_code, result.stdout) == (0, "done\n")
+    assert (
+        result.stderr == f"WARNING: (publish) summary: {path} cannot be written: Is a directory\n"
+    )
