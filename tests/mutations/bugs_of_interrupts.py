@@ -129,6 +129,27 @@ BUGS_OF_INTERRUPTS = (
         "",
     ),
     Bug(
+        "summary-is-tried-after-the-work",
+        "A summary that cannot be written fails a job that has done its work.",
+        "jobs/terminal.py",
+        "            callback=check_summary,\n",
+        "",
+    ),
+    Bug(
+        "tried-summary-stays",
+        "A job that fails leaves an empty summary, or takes away that of an earlier run.",
+        "jobs/terminal.py",
+        "        if is_new:",
+        "        if not is_new:",
+    ),
+    Bug(
+        "full-disk-fails-what-a-job-has-done",
+        "A disk that fills while a job works fails what it has done.",
+        "jobs/terminal.py",
+        "    except OSError as error:\n        _print_line(",
+        "    except KeyError as error:\n        _print_line(",
+    ),
+    Bug(
         "full-disk-is-unexpected",
         "A disk that is full is told as an unexpected failure of the program.",
         "cli/application.py",

@@ -150,6 +150,5 @@ def test_a_summary_that_cannot_be_written_any_more_fails_nothing(tmp_path: Path)
     path = tmp_path / "full.json"
     result = CliRunner().invoke(summing, ["--root=x", f"--summary={path}"])
     assert (result.exit_code, result.stdout) == (0, "done\n")
-    assert (
-        result.stderr == f"WARNING: (publish) summary: {path} cannot be written: Is a directory\n"
-    )
+    told = f"WARNING: (publish) summary: {path} cannot be written: Is a directory\n"
+    assert result.stderr == told
