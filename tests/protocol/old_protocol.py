@@ -16,8 +16,9 @@ from unittest import mock
 
 from pubsub_delta.delivery import dead_letters, discard
 from pubsub_delta.delivery.sources import Source
-from pubsub_delta.operations import seek, snapshot
+from pubsub_delta.operations import seek
 from pubsub_delta.policy import redelivery
+from pubsub_delta.resources import Snapshot
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.messages.stored import StoredMessages
@@ -51,26 +52,20 @@ def seek_that_does_not_look_again() -> Iterator[None]:
 @contextmanager
 def snapshot_that_is_not_announced() -> Iterator[None]:
     """A snapshot was captured first, and then added: retention did not know of it meanwhile."""
-    announced = snapshot._announced
-    wanted: dict[str, Any] = {}
+    announce, finish = Registry.announce_snapshot, Registry.finish_snapshot
+    wanted: dict[str, tuple[Snapshot, str, str]] = {}
 
-    def later(tables: Any, name: Any, subscription: Any, now: datetime, labels: Any) -> Any:
-        with mock.patch.object(Registry, "announce_snapshot", return_value=True):
-            source, made = announced(tables, name, subscription, now, labels)
-        wanted[made.uid] = (made, source)
-        return source, made
+    def later(_: Registry, made: Snapshot, topic_uid: str, filter_: str) -> bool:
+        wanted[made.uid] = (made, topic_uid, filter_)
+        return True
 
     def add(registry: Registry, uid: str, expire_time: datetime) -> bool:
-        made, source = wanted[uid]
+        made, topic_uid, filter_ = wanted[uid]
         row = replace(made, expire_time=expire_time)
-        added = Registry.announce_snapshot(
-            registry, row, source.topic_uid, source.subscription.filter
-        )
-        return added and finish(registry, uid, expire_time)
+        return announce(registry, row, topic_uid, filter_) and finish(registry, uid, expire_time)
 
-    finish = Registry.finish_snapshot
     with (
-        mock.patch.object(snapshot, "_announced", later),
+        mock.patch.object(Registry, "announce_snapshot", later),
         mock.patch.object(Registry, "finish_snapshot", add),
     ):
         yield

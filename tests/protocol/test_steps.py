@@ -53,9 +53,9 @@ PROTOCOL: dict[str, tuple[Verb, list[str]]] = {
     "create a snapshot": (
         lambda store: store.create_snapshot("after", "held"),
         [
-            "merge snapshots <- operations.snapshot._announced",
-            "create snapshot/after <- operations.snapshot.create_snapshot",
             "merge snapshots <- operations.snapshot.create_snapshot",
+            "create snapshot/after <- operations.snapshot._completed",
+            "merge snapshots <- operations.snapshot._completed",
         ],
     ),
     "delete a snapshot": (
