@@ -41,9 +41,10 @@ def test_retention_deletes_single_messages_where_it_is_asked_to(
     """With --exact it does not wait for the end of their day; a dry run only counts them."""
     store.pull(NAME).ack()
     how = ("--duties", "retention", "--exact")
-    assert "3 messages would be deleted" in run(maintain, tmp_path, *how, "--dry-run")
+    dry = run(maintain, tmp_path, *how, "--dry-run")
+    assert "maintain (retention): 3 messages would be deleted" in dry
     assert store.topic_metrics(TOPIC).message_count == 3
-    assert "3 messages deleted" in run(maintain, tmp_path, *how)
+    assert "maintain (retention): 3 messages deleted" in run(maintain, tmp_path, *how)
     assert store.topic_metrics(TOPIC).message_count == 0
 
 

@@ -179,6 +179,18 @@ def test_a_file_waits_for_its_first_message_and_for_no_more(world: World, tmp_pa
     assert (shown.exit_code, world.undelivered, len(world.waited)) == (0, 0, 1)
 
 
+@pytest.mark.parametrize(("size", "limit"), [(2, 3), (2, 4), (5, 3)])
+def test_a_file_has_no_more_messages_than_its_limit(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, limit: int
+) -> None:
+    """The limit is of the file, and not of each of its batches."""
+    monkeypatch.setattr(pull, "FILE_BATCH_SIZE", size)
+    world.store.publish("flights", [b"x"] * 5)
+    shown = world.run(f"--output={tmp_path / 'some.jsonl'}", f"--limit={limit}", "--auto-ack")
+    assert f"Wrote {limit} messages" in shown.stderr
+    assert (world.undelivered, world.outstanding) == (5 - limit, 0)
+
+
 def test_without_messages_there_is_no_file(world: World, tmp_path: Path) -> None:
     shown = world.run(f"--output={tmp_path / 'all.csv'}", "--auto-ack")
     assert (shown.exit_code, list(tmp_path.iterdir())) == (0, [])
