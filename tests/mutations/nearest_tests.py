@@ -63,6 +63,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/lanes/direct/table_snapshots.py": (
         "looks",
+        "lanes/test_direct",
         "lanes/test_reads_on_disk",
         "lanes/test_scans_of_files",
         "lanes/test_by_urls",
@@ -238,6 +239,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "delivery/leases.py": ("reading_leases", "unreadable_messages", "tables_in_memory"),
     "delivery/unreadable.py": ("unreadable_messages",),
     "delivery/sources.py": (
+        "successors",
         "restored",
         "tables_in_memory",
         "snapshot_calls",
@@ -285,6 +287,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_races_found",
     ),
     "tables/messages/stored.py": (
+        "lanes/test_reads_on_disk",
         "tables_in_memory",
         "retention_job",
         "find",
