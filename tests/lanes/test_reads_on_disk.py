@@ -26,7 +26,7 @@ from pubsub_delta.tables.lanes.direct.open_tables import OpenTables
 from pubsub_delta.tables.lanes.direct.table_snapshots import StoredFile, TableSnapshot
 from pubsub_delta.tables.lanes.scans import Window
 from tests.unit.browsing import BASE, words
-from tests.unit.builders import HOUR, at
+from tests.unit.builders import DAY, HOUR, at
 
 TOPIC = "projects/local/topics/flights"
 
@@ -67,6 +67,18 @@ def test_what_another_engine_has_rewritten_without_statistics_is_delivered(
     properties = WriterProperties(default_column_properties=written)
     table.delete("CAST(data AS STRING) = 'b'", writer_properties=properties)
     assert [each.data for each in PubSub(None, str(tmp_path)).pull("delays")] == [b"a", b"c"]
+
+
+def test_the_messages_of_a_day_are_those_of_all_its_files(tmp_path: Path) -> None:
+    clock = ManualClock(at(0))
+    store = PubSub(None, str(tmp_path), clock=clock)
+    store.create_topic("flights")
+    store.publish("flights", [b"a", b"b"])
+    store.publish("flights", [b"c"])
+    clock.advance(DAY)
+    store.publish("flights", [b"d"])
+    found = [(each.day, each.message_count) for each in store.messages_by_day("flights")]
+    assert found == [(at(0).date(), 3), (at(DAY).date(), 1)]
 
 
 def test_a_search_finds_what_was_published_within_the_last_millisecond_of_a_file(

@@ -320,13 +320,3 @@ def test_the_stored_runs_reach_as_far_as_the_files_do() -> None:
     """``stored_runs``: the positions at which messages are stored; a file may lie in another."""
     files = [(0, 9), (2, 3), (8, 12), (20, 21)]
     assert surveys._joined(files) == [(0, 12), (20, 21)]
-
-
-def test_the_messages_of_a_day_are_those_of_all_its_files() -> None:
-    store = InMemory()
-    store.publish("a", "b")
-    store.publish("c")
-    store.be_at(DAY)
-    store.publish("d")
-    found = [(each.day, each.message_count) for each in store.store.messages_by_day("flights")]
-    assert found == [(at(0).date(), 3), (at(DAY).date(), 1)]
