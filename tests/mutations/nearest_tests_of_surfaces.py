@@ -58,6 +58,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_rims",
         "server_table_writers",
         "push_of_successors",
+        "server_push_calls",
     ),
     "server/exporting.py": ("server_otel", "server_memory"),
     "cli/arguments.py": ("cli_arguments",),
@@ -109,6 +110,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/listening.py": ("server_listening",),
     "server/multiplexer.py": ("server_multiplexer",),
     "server/dispatcher.py": (
+        "server_polls",
         "server_rims",
         "server_counters",
         "server_pull",

@@ -124,7 +124,10 @@ def test_ctrl_c_gives_back_what_is_not_printed(
         echo(text, *args, **more)
 
     monkeypatch.setattr(click, "echo", closed)
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     shown = world.run("--follow", DATA)
+    after = signal.signal(signal.SIGTERM, before)
+    assert after is signal.SIG_DFL, "a shell goes on with other commands"
     assert (shown.exit_code, shown.stdout) == (0, "")
     assert shown.stderr == "Printed and acknowledged 0 messages.\n"
     assert (world.undelivered, world.outstanding) == (1, 0)
