@@ -140,13 +140,6 @@ BUGS_OF_A_SEVENTH_OUTSIDER = (
         "            if keys:\n                first",
     ),
     Bug(
-        "until-of-each-state",
-        "The survey shows an end of messages that are available.",
-        "delivery/surveys.py",
-        "until=span.until if ends else None",
-        "until=span.until",
-    ),
-    Bug(
         "stray-letters-lost",
         "A message whose publish time differs from its commit's is forwarded without its data.",
         "delivery/dead_letters.py",

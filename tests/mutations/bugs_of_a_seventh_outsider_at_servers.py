@@ -13,14 +13,6 @@ BUGS_OF_A_SEVENTH_OUTSIDER_AT_SERVERS = (
         "",
     ),
     Bug(
-        "batcher-of-a-missing-topic-kept",
-        "A server that gets publishes to topics that do not exist keeps a batcher for each.",
-        "server/hub.py",
-        "            self._batchers.pop(topic, None)  # clients can send any number of "
-        "such names\n",
-        "",
-    ),
-    Bug(
         "closed-for-a-push-query",
         "The error of a pull from a push subscription shows the secret in its URL.",
         "server/hub.py",
@@ -111,13 +103,6 @@ BUGS_OF_A_SEVENTH_OUTSIDER_AT_SERVERS = (
         "server/table_writing.py",
         "pause = self._timing.shortest_poll if woken else longer",
         "pause = longer",
-    ),
-    Bug(
-        "detached-stream-goes-on",
-        "The streams of a subscription that is detached wait for ever.",
-        "server/publisher_service.py",
-        "            dispatcher.close(detached(name))\n",
-        "            dispatcher.poll()\n",
     ),
     Bug(
         "ids-of-the-first-request",

@@ -95,7 +95,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/push_keys.py": ("push_tokens",),
     "server/push_requests.py": ("server_push_requests", "push_tokens"),
     "server/push_tokens.py": ("push_tokens",),
-    "server/authorization.py": ("server_access", "server_access_changes"),
+    "server/authorization.py": ("server_forwarding", "server_access", "server_access_changes"),
     "server/authentication.py": ("access_files",),
     "server/interceptors.py": ("server_access", "server_access_changes", "server_memory"),
     "server/policy_files.py": ("access_files",),
@@ -276,6 +276,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/schema_service.py": ("server_schemas",),
     "server/schema_wire.py": ("server_schemas",),
     "server/tokens.py": (
+        "server_access",
         "server_answers",
         "server_schemas",
         "server_command",
