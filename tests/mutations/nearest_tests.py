@@ -232,7 +232,11 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "datasource/offsets.py": ("data_source_consumer",),
     "datasource/options.py": ("data_source_options",),
-    "datasource/partitions.py": ("data_source_parts", "data_source_consumer"),
+    "datasource/partitions.py": (
+        "data_source_parts",
+        "data_source_consumer",
+        "lanes/test_data_source_files",
+    ),
     "datasource/partition_reader.py": ("lanes/test_data_source_files",),
     "datasource/stream_reader.py": ("lanes/test_data_source_stream",),
     "datasource/writing.py": ("lanes/test_data_source_files",),
