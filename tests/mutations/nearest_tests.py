@@ -235,9 +235,9 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "datasource/partitions.py": (
         "data_source_parts",
         "data_source_consumer",
-        "lanes/test_data_source_files",
+        "lanes/test_data_source_reads",
     ),
-    "datasource/partition_reader.py": ("lanes/test_data_source_files",),
+    "datasource/partition_reader.py": ("lanes/test_data_source_reads",),
     "datasource/stream_reader.py": ("lanes/test_data_source_stream",),
     "datasource/writing.py": ("lanes/test_data_source_files",),
     "delivery/leases.py": ("reading_leases", "unreadable_messages", "tables_in_memory"),
