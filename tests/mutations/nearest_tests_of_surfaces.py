@@ -8,7 +8,11 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "console_flows",
     ),
     "console/jobs.py": ("console_jobs",),
-    "console/message_search.py": ("console_live_messages", "console_messages"),
+    "console/message_search.py": (
+        "console_live_messages",
+        "console_searches",
+        "console_messages",
+    ),
     "console/subscription_edit.py": ("console_forms",),
     "cli/delivery.py": ("cli_pull", "cli_arguments"),
     "server/subscription_workers.py": ("server_push_changes",),

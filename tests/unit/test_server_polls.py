@@ -29,10 +29,10 @@ def test_polls_that_have_become_seldom_are_frequent_again_where_messages_come() 
         calls.go_by(Hub(backend, backend.counted, SLOWER, backend.now))
         stream = calls.stream(opening())
         coming = asyncio.ensure_future(anext(stream))
-        await soon(lambda: calls.hub.running(NAME) is not None)
-        for number in range(20):
+        for exchanges in range(1, 21):
+            await soon(partial(have_been, calls, exchanges))
             backend.clock.advance(SLOWER.longest_poll)
-            await soon(partial(have_been, calls, number + 2))
+        await soon(partial(have_been, calls, 21))
         for data, pause in (("a", SLOWER.longest_poll), ("b", SLOWER.shortest_poll)):
             await calls.elsewhere(partial(calls.other_process.publish, TOPIC, [data]))
             backend.clock.advance(pause)
