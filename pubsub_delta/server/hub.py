@@ -100,15 +100,11 @@ class Hub:
                 lambda: self.published(topic),
                 self._timing.gather,
             )
-        try:
-            tracing = self._tracing.publishing(topic, messages)
-            with self._memory.to_publish(size), tracing as published:
-                ids = await batcher.publish(messages, size)
-                published(ids)
-                return ids
-        except NotFound:
-            self._batchers.pop(topic, None)  # clients can send any number of such names
-            raise
+        tracing = self._tracing.publishing(topic, messages)
+        with self._memory.to_publish(size), tracing as published:
+            ids = await batcher.publish(messages, size)
+            published(ids)
+            return ids
 
     def published(self, topic: str) -> None:
         """Start exchanges of a topic's dispatchers after a publish, and call the listeners."""

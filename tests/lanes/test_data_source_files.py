@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Iterator
-from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -23,12 +20,8 @@ from pubsub_delta import (
     SchemaSettings,
 )
 from pubsub_delta.clock import SystemClock
-from pubsub_delta.datasource import partition_reader, writing
-from pubsub_delta.datasource.columns import STORED
-from pubsub_delta.datasource.partitions import FilesPartition
-from pubsub_delta.tables.lanes.direct import DirectScans, scans
+from pubsub_delta.datasource import writing
 from pubsub_delta.tables.lanes.direct.files import WrittenFile
-from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
 from pubsub_delta.tables.store import Tables
 
@@ -327,40 +320,6 @@ def test_publishes_from_tasks_and_others_have_positions_of_their_own(written: Wr
     assert writing.commit(written.tables, late, written.write(late, ["late"]), None)
     assert writing.commit(written.tables, early, written.write(early, ["early"]), None)
     assert sorted(written.backlog()) == ["between", "early", "late"]
-
-
-def of_files(written: Written, **wanted: Any) -> list[dict[str, Any]]:
-    tables = written.tables
-    table = tables.messages(written.uid).table
-    reader = tables.lanes.local_scans
-    assert isinstance(reader, DirectScans)
-    version = tables.messages(written.uid).history.version()
-    paths = tuple(path for path, _, _ in reader.files(table, version, Window()))
-    part = replace(FilesPartition(table, version, paths), **wanted)
-    return [
-        row
-        for each in partition_reader.read_files(tables, part, STORED)
-        for row in each.to_pylist()
-    ]
-
-
-def test_files_are_read_in_groups_where_they_are_large(
-    written: Written, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scans, "_SLICE", 1)
-    written.store.publish(TOPIC, ["a", "b", "c"])
-    assert [row["data"] for row in of_files(written)] == [b"a", b"b", b"c"]
-
-
-def test_rows_of_files_are_left_out_by_time_and_key(written: Written) -> None:
-    written.store.publish(TOPIC, [Message(b"a", {}, "x"), Message(b"b", {}, "y"), Message(b"c")])
-    (first, *_) = of_files(written)
-    time = first["publish_time"]
-    later = time + timedelta(microseconds=1)
-    assert of_files(written, earliest=later) == []
-    assert len(of_files(written, earliest=time, latest=time)) == 3
-    assert [row["data"] for row in of_files(written, ordering_keys=("x",))] == [b"a"]
-    assert [row["data"] for row in of_files(written, ordering_keys=("",))] == [b"c"]
 
 
 def test_statistics_are_json_that_delta_reads(written: Written) -> None:

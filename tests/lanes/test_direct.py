@@ -79,6 +79,14 @@ def test_of_many_rows_one_is_added_changed_or_deleted_and_counted(tmp_path: Path
     assert (len(rows), rows["topic 7"], "topic 8" in rows) == (1_500, "x", False)
 
 
+def test_a_file_whose_path_is_encoded_in_the_log_is_read(tmp_path: Path) -> None:
+    """Delta: paths are URI-encoded, as those of partitions with other characters are."""
+    rows = pa.table({"carrier": ["a b", "c%d", "é"], "position": [1, 2, 3]})
+    write_deltalake(tmp_path / "made", rows, partition_by=["carrier"])
+    read = DirectLane(None, TableLocks(None)).read(f"delta.`{tmp_path}/made`")
+    assert read.sort_by("position").select(rows.column_names) == rows
+
+
 def resources(*rows: dict[str, str]) -> pa.Table:
     return pa.Table.from_pylist(list(rows), schema=TOPICS.columns)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 pytest.importorskip("fastapi")
-from deltalake import DeltaTable
+from deltalake import ColumnProperties, DeltaTable, WriterProperties
 from fastapi.testclient import TestClient
 
 from pubsub_delta import ManualClock, PubSub
@@ -26,7 +26,7 @@ from pubsub_delta.tables.lanes.direct.open_tables import OpenTables
 from pubsub_delta.tables.lanes.direct.table_snapshots import StoredFile, TableSnapshot
 from pubsub_delta.tables.lanes.scans import Window
 from tests.unit.browsing import BASE, words
-from tests.unit.builders import HOUR, at
+from tests.unit.builders import DAY, HOUR, at
 
 TOPIC = "projects/local/topics/flights"
 
@@ -51,6 +51,34 @@ def test_a_search_finds_what_a_small_file_holds_within_the_range_of_a_large_one(
     assert written is not None
     writing.commit(tables, reserved, [written], None)
     assert found(one) == ["z", "c", "b", "a"]
+
+
+@pytest.mark.parametrize("statistics", ["PAGE", "NONE"])
+def test_what_another_engine_has_rewritten_without_statistics_is_delivered(
+    tmp_path: Path, statistics: Any
+) -> None:
+    """Delta: statistics are optional. A message that is still stored is not lost."""
+    store = PubSub(None, str(tmp_path))
+    store.create_topic("flights")
+    store.create_subscription("delays", "flights")
+    store.publish("flights", [b"a", b"b", b"c"])
+    table = DeltaTable(tmp_path / "messages" / store.get_topic("flights").uid)
+    written = ColumnProperties(statistics_enabled=statistics)
+    properties = WriterProperties(default_column_properties=written)
+    table.delete("CAST(data AS STRING) = 'b'", writer_properties=properties)
+    assert [each.data for each in PubSub(None, str(tmp_path)).pull("delays")] == [b"a", b"c"]
+
+
+def test_the_messages_of_a_day_are_those_of_all_its_files(tmp_path: Path) -> None:
+    clock = ManualClock(at(0))
+    store = PubSub(None, str(tmp_path), clock=clock)
+    store.create_topic("flights")
+    store.publish("flights", [b"a", b"b"])
+    store.publish("flights", [b"c"])
+    clock.advance(DAY)
+    store.publish("flights", [b"d"])
+    found = [(each.day, each.message_count) for each in store.messages_by_day("flights")]
+    assert found == [(at(0).date(), 3), (at(DAY).date(), 1)]
 
 
 def test_a_search_finds_what_was_published_within_the_last_millisecond_of_a_file(

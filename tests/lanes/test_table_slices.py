@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from pubsub_delta import ReceivedMessage, UnreadableMessageWarning
+from pubsub_delta import DeadLetterPolicy, ReceivedMessage, TableState, UnreadableMessageWarning
 from pubsub_delta.delivery import table_writes
 from pubsub_delta.delivery.leases import Lease
+from pubsub_delta.delivery.table_subscriptions import write_messages
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.direct.targets import DirectTarget
-from tests.lanes.table_world import TOPIC, Killed, World, kill_before
+from tests.lanes.table_world import DEAD, NAME, TOPIC, Killed, World, kill_before
 from tests.unit.raw_rows import raw_maps
 
 
@@ -67,3 +70,36 @@ def test_a_slice_is_leased_for_a_minute_at_least(
     monkeypatch.setattr(table_writes, "read_slice", slowly)
     assert (world.write(), by_another[1:]) == ((1, 0), [(0, 0)])
     assert world.data == [b"a"]
+
+
+def test_what_a_slice_has_no_room_for_is_no_failed_delivery(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else what waits behind large messages would go to the dead-letter topic."""
+    monkeypatch.setattr(table_writes, "SLICE_BYTES", 25)
+    world.make()
+    world.store.create_topic(DEAD)
+    world.subscribe(dead_letter_policy=DeadLetterPolicy(DEAD, 5))
+    world.publish(b"x" * 20, b"y" * 20)
+    tables, name = world.store._tables, world.store._subscription(NAME)
+    done = write_messages(tables, name, world.clock.now, slices=1)
+    assert (done.written, done.failed, done.is_done) == (1, 0, False)
+    assert [each.delivery_attempt for each in world.store.peek(NAME)] == [1]
+
+
+def test_what_was_written_counts_though_the_table_is_gone_by_now(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_writes, "SLICE_MESSAGES", 1)
+    world.make()
+    world.subscribe()
+    world.publish(b"a", b"b", b"c")
+    real = DirectTarget.append
+
+    def once(self: DirectTarget, *given: Any) -> None:
+        real(self, *given)
+        shutil.move(world.table, world.root.parent / "elsewhere")
+
+    monkeypatch.setattr(DirectTarget, "append", once)
+    done = write_messages(world.store._tables, world.store._subscription(NAME), world.clock.now)
+    assert (done.written, done.state) == (1, TableState.NOT_FOUND)

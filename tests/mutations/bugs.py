@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 from tests.mutations.bugs_of_a_later_outsider import BUGS_OF_A_LATER_OUTSIDER
+from tests.mutations.bugs_of_a_seventh_outsider import BUGS_OF_A_SEVENTH_OUTSIDER
+from tests.mutations.bugs_of_a_seventh_outsider_at_servers import (
+    BUGS_OF_A_SEVENTH_OUTSIDER_AT_SERVERS,
+)
+from tests.mutations.bugs_of_a_seventh_outsider_at_surfaces import (
+    BUGS_OF_A_SEVENTH_OUTSIDER_AT_SURFACES,
+)
 from tests.mutations.bugs_of_a_sixth_outsider import BUGS_OF_A_SIXTH_OUTSIDER
 from tests.mutations.bugs_of_a_sixth_outsider_at_surfaces import (
     BUGS_OF_A_SIXTH_OUTSIDER_AT_SURFACES,
@@ -117,4 +124,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_MORE_RIMS,
     *BUGS_OF_A_SIXTH_OUTSIDER,
     *BUGS_OF_A_SIXTH_OUTSIDER_AT_SURFACES,
+    *BUGS_OF_A_SEVENTH_OUTSIDER,
+    *BUGS_OF_A_SEVENTH_OUTSIDER_AT_SURFACES,
+    *BUGS_OF_A_SEVENTH_OUTSIDER_AT_SERVERS,
 )

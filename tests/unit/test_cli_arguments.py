@@ -200,6 +200,7 @@ def test_the_only_topic_may_be_left_out() -> None:
         (["--time", "-PT1H"], {"time": NOW - timedelta(hours=1)}),
         (["--time=2026-11-20T10:00:00Z"], {"time": datetime(2026, 11, 20, 10, tzinfo=NOW.tzinfo)}),
         (["--snapshot=nnn"], {"snapshot": "projects/p/snapshots/nnn"}),
+        (["--snapshot=nnn", "--snapshot-project=q"], {"snapshot": "projects/q/snapshots/nnn"}),
     ],
 )
 def test_seek_has_one_target(options: list[str], target: dict[str, Any]) -> None:

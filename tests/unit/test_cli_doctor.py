@@ -137,6 +137,13 @@ def test_spark_that_does_not_start_is_tried_once(monkeypatch: pytest.MonkeyPatch
     assert not {"subscriptions", "snapshots"} & set(told)
 
 
+def test_the_disk_of_another_machine_is_not_looked_for_on_this_one(tmp_path: Path) -> None:
+    """With --remote the root is a path of the server."""
+    found = [{"storage", "locks"} & set(doctor(tmp_path)[1])]
+    found.append({"storage", "locks"} & set(doctor(tmp_path, PUBSUB_DELTA_REMOTE="nowhere")[1]))
+    assert found == [{"storage", "locks"}, set()]
+
+
 def test_a_lock_that_is_held_is_named(store: Any, tmp_path: Path) -> None:
     layout = layout_of(str(tmp_path / "store"))
     assert checks.locks(layout).state == "ok"

@@ -7,14 +7,16 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("grpc")
+import grpc
+
 from pubsub_delta.cli.endpoint.client import EndpointClient
 from pubsub_delta.cli.endpoint.connection import Connection
 from pubsub_delta.cli.endpoint.policies import add_binding
 from pubsub_delta.errors import Aborted
 from tests.unit.access_files import ADMIN, ANN, BOB, TOPIC, token_of
-from tests.unit.raw_calls import refused
+from tests.unit.raw_calls import Server, refused
 from tests.unit.serving_access import World, world
-from tests.unit.serving_world import Terminal
+from tests.unit.serving_world import Terminal, WorldBackend, served
 
 PUBLISH = {"topic": TOPIC, "messages": [{"data": b"late"}]}
 PUB = "google.pubsub.v1.Publisher"
@@ -75,3 +77,23 @@ def test_what_others_grant_meanwhile_is_kept(tmp_path: Path) -> None:
         stubborn.times = 5
         with pytest.raises(Aborted):
             add_binding(stubborn, TOPIC, ANN, "roles/pubsub.viewer")
+
+
+def test_a_role_is_granted_beside_a_binding_with_a_condition() -> None:
+    """Who is granted a role without a condition has it whatever another binding asks for."""
+    backend, role = WorldBackend(), "roles/pubsub.publisher"
+    backend.open("p").create_topic("flights")
+    name = "projects/p/topics/flights"
+    bound = {"role": role, "members": [ANN], "condition": {"expression": "false", "title": "no"}}
+    with served(backend) as address, grpc.insecure_channel(address) as channel:
+        server = Server(channel)
+        policy = {"version": 3, "bindings": [bound]}
+        server.call("google.iam.v1.IAMPolicy", "SetIamPolicy", resource=name, policy=policy)
+        for member in (ANN, BOB):
+            add = f"topics add-iam-policy-binding flights --role={role} --member={member}"
+            done = Terminal(backend, address).run(add, PUBSUB_DELTA_PROJECT="p")
+            assert done.exit_code == 0, done.stderr
+        asked = {"resource": name, "options": {"requested_policy_version": 3}}
+        stored = server.call("google.iam.v1.IAMPolicy", "GetIamPolicy", **asked)
+    found = [(each.HasField("condition"), list(each.members)) for each in stored.bindings]
+    assert found == [(True, [ANN]), (False, [ANN, BOB])]

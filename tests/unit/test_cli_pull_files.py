@@ -16,7 +16,7 @@ from pubsub_delta.cli import pull
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.main import cli
 from pubsub_delta.errors import Aborted
-from pubsub_delta.resources import Message
+from pubsub_delta.resources import DeadLetterPolicy, Message
 from tests.unit.pulling_commands import World
 from tests.unit.serving_world import served
 
@@ -172,11 +172,60 @@ def test_a_file_that_is_there_is_never_replaced(
     assert [each.name for each in tmp_path.iterdir()] == ["all.csv"]
 
 
+@pytest.mark.parametrize("is_taken", [False, True])
+def test_on_a_disk_without_links_a_file_is_not_replaced_either(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_taken: bool
+) -> None:
+    """Another process may create it while messages are pulled."""
+    path = tmp_path / "all.jsonl"
+
+    def has_no_links(*_: object) -> None:
+        if is_taken:
+            path.write_text("kept")
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", has_no_links)
+    world.store.publish("flights", ["a"])
+    shown = world.run(f"--output={path}", "--auto-ack")
+    assert (shown.exit_code, world.undelivered) == (int(is_taken), int(is_taken)), shown.stderr
+    assert (path.read_text() == "kept") == is_taken
+    assert [each.name for each in tmp_path.iterdir()] == ["all.jsonl"]
+
+
+@pytest.mark.parametrize("name", ["all.csv", "all.parquet"])
+def test_a_file_says_how_often_a_message_was_delivered(tmp_path: Path, name: str) -> None:
+    world = World()
+    world.store.create_topic("failed")
+    letters = DeadLetterPolicy("failed", 5)
+    world.store.update_subscription("delays", dead_letter_policy=letters)
+    world.store.publish("flights", ["a"])
+    world.store.pull("delays").nack()
+    assert world.run(f"--output={tmp_path / name}", "--auto-ack").exit_code == 0
+    if name == "all.csv":
+        with (tmp_path / name).open(newline="") as file:
+            found = [row["delivery_attempt"] for row in csv.DictReader(file)]
+    else:
+        found = pq.read_table(tmp_path / name)["delivery_attempt"].to_pylist()
+    assert [*map(int, found)] == [2]
+
+
 def test_a_file_waits_for_its_first_message_and_for_no_more(world: World, tmp_path: Path) -> None:
     """--wait: "Wait for the first message"."""
     world.meanwhile.append(lambda: world.store.publish("flights", ["a", "b"]))
     shown = world.run(f"--output={tmp_path / 'all.csv'}", "--auto-ack", "--wait")
     assert (shown.exit_code, world.undelivered, len(world.waited)) == (0, 0, 1)
+
+
+@pytest.mark.parametrize(("size", "limit"), [(2, 3), (2, 4), (5, 3)])
+def test_a_file_has_no_more_messages_than_its_limit(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, limit: int
+) -> None:
+    """The limit is of the file, and not of each of its batches."""
+    monkeypatch.setattr(pull, "FILE_BATCH_SIZE", size)
+    world.store.publish("flights", [b"x"] * 5)
+    shown = world.run(f"--output={tmp_path / 'some.jsonl'}", f"--limit={limit}", "--auto-ack")
+    assert f"Wrote {limit} messages" in shown.stderr
+    assert (world.undelivered, world.outstanding) == (5 - limit, 0)
 
 
 def test_without_messages_there_is_no_file(world: World, tmp_path: Path) -> None:

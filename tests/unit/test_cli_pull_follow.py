@@ -141,7 +141,7 @@ def test_a_pull_that_is_ended_gives_back_what_is_not_printed(
     shown = world.run("--auto-ack", DATA)
     assert (shown.exit_code, shown.stdout) == (1, "")
     assert (world.undelivered, world.outstanding) == (1, 0)
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, "a shell goes on with other commands"
 
 
 @each_end

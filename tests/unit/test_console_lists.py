@@ -122,6 +122,17 @@ def test_a_page_that_is_full_is_the_last_one_if_nothing_follows() -> None:
     assert len(ids(browser.get("/topics?page=2").text)) == 1
 
 
+def test_a_list_that_is_sorted_anew_begins_with_its_first_page() -> None:
+    browser = Browser()
+    for number in range(2 * PAGE_SIZE):
+        browser.store.create_topic(f"topic-{number:03}")
+    page = browser.get("/topics?page=3").text
+    links = [unescape(each) for each in re.findall(r'id="sort-[^"]*" href="([^"]*)"', page)]
+    assert len(links) > 1
+    first_ones = [ids(browser.get(each).text)[0] for each in links]
+    assert set(first_ones) == {"flights", f"topic-{2 * PAGE_SIZE - 1:03}"}
+
+
 def test_a_list_tells_how_it_is_sorted_to_a_screen_reader() -> None:
     html = behind().get("/subscriptions").text
     assert re.findall(r'aria-sort="(\w+)"', html) == ["none", "none", "descending", *["none"] * 4]
@@ -156,6 +167,18 @@ def test_topics_are_listed_with_what_they_store_and_how_fast_they_grow() -> None
     html = eventually(browser, "/topics", "2,600")
     assert "topic-2 2,600" in words(html)
     assert "1.0 /s" in words(html)
+
+
+def test_a_topic_counts_the_subscriptions_that_receive_its_messages() -> None:
+    """A detached one has no messages, and receives none."""
+    browser = Browser()
+    for name in ("second", "third"):
+        browser.store.create_subscription(name, "flights")
+    browser.store.detach_subscription("third")
+    at = "/topics?columns=readers&sort=readers"
+    assert "flights 2" in words(browser.get(at).text)
+    browser.store.delete_subscription("second")
+    assert "flights 1" in words(browser.get(at).text)
 
 
 def test_a_part_of_a_list_comes_without_the_page() -> None:
@@ -268,6 +291,32 @@ def test_a_rate_is_of_two_measurements_of_one_resource() -> None:
     counting.values = {"a": 5.0}
     again = counting.latest({"a": "second"}, ["a"])["a"]
     assert (again.value, again.rate) == (5.0, None)
+
+
+def test_what_is_created_again_while_it_is_measured_is_measured_itself() -> None:
+    """A page that waits for the figures of a topic does not show those of an earlier one."""
+    counting = Counting()
+    counting.values = {"a": 100.0}
+    begun, goes_on, is_again = threading.Event(), threading.Event(), threading.Event()
+
+    def measure(name: str) -> float:
+        value = counting.measure(name)
+        begun.set()
+        assert goes_on.wait(20)
+        return value
+
+    def at_present() -> Any:
+        if is_again.is_set():  # the page waits by now
+            goes_on.set()
+        return counting.clock.now()
+
+    known = Measurements(measure, lambda value: value, at_present)
+    known.latest({"a": "first"}, ["a"], 0)
+    assert begun.wait(20)
+    counting.values = {"a": 5.0}
+    is_again.set()
+    found = known.latest({"a": "second"}, ["a"], 20)["a"]
+    assert (found.uid, found.value) == ("second", 5.0)
 
 
 def test_what_could_not_be_measured_before_has_no_rate() -> None:

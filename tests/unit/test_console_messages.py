@@ -146,7 +146,8 @@ def searched() -> Browser:
     world = browser.world
     browser.store.publish("flights", [Message(b"one", {"carrier": "UA"}, "k1"), b"two"])
     world.be_at(HOUR)
-    browser.store.publish("flights", [Message(b"three", {"carrier": "AA"}, "k2"), b"four"])
+    browser.store.publish("flights", [Message(b"three", {"carrier": "AA"}, "k2")])
+    browser.store.publish("flights", [Message(b"four", {"gate": "B"})])
     world.ack("two")
     world.be_at(2 * HOUR)
     browser.store.publish("flights", [Message(b"five", {"gate": ""}, "k1")])
@@ -165,6 +166,7 @@ def searched() -> Browser:
         ({"key": "k1"}, ["five", "one"]),
         ({"attribute": "carrier=UA"}, ["one"]),
         ({"attribute": "carrier"}, ["three", "one"]),
+        ({"attribute": "gate"}, ["five", "four"]),
         ({"attribute": "gate="}, ["five"]),
         ({"earliest": "2026-01-01T01:00:00"}, ["five", "four", "three"]),
         ({"latest": "2026-01-01T01:00"}, ["four", "three", "one"]),
@@ -365,6 +367,8 @@ def test_chosen_messages_of_a_topic_are_published_again() -> None:
     sent: dict[str, Any] = {**form.fields, "message_id": numbers[:2]}
     assert "2 published again to flights" in words(browser.client.post(form.action, data=sent).text)
     assert [each.data for each in browser.store.peek("first")] == [b"a", b"b", b"c", b"a", b"b"]
+    sent["message_id"] = [numbers[2], numbers[2]]
+    assert "1 published again to flights" in words(browser.client.post(form.action, data=sent).text)
     assert "No message was selected" in words(browser.get("/topics/flights/publish-again").text)
 
 

@@ -11,6 +11,8 @@ pytest.importorskip("fastapi")
 
 from pubsub_delta.clock import ManualClock
 from pubsub_delta.console.searches import IDLE_TIMEOUT, BackgroundSearch, BackgroundSearches
+from pubsub_delta.errors import DataLoss
+from tests.unit.browsing import Browser
 from tests.unit.builders import at
 
 SECONDS = IDLE_TIMEOUT.total_seconds()
@@ -68,3 +70,43 @@ def test_a_search_that_nobody_asks_for_ends() -> None:
     assert endless.ended.wait(LONG)
     assert running.was_stopped
     searches.close()
+
+
+def searches_of(browser: Browser) -> BackgroundSearches:
+    app: Any = browser.app.app
+    searches: BackgroundSearches = app.state.console.searches
+    return searches
+
+
+class Failing:
+    """A search that finds a message, and then a damaged file."""
+
+    progress = 0.5
+
+    def messages(self, **_: Any) -> Any:
+        yield from ()
+        raise DataLoss("a file is damaged")
+
+
+def test_a_search_that_fails_says_why() -> None:
+    """It does not look like one that found nothing."""
+    browser = Browser()
+    running = searches_of(browser).start(
+        cast("Any", Failing()), "/topics/flights/messages", "text=late"
+    )
+    answer = browser.client.get(f"/searches/{running.id}")
+    assert answer.status_code == 500
+    assert "a file is damaged" in answer.text
+
+
+def test_newer_messages_are_not_added_to_a_search_that_was_stopped() -> None:
+    """Its list may lack older ones, which a list that goes on would hide."""
+    browser = Browser()
+    browser.store.publish("flights", [b"a"])
+    search = browser.store.find_messages("projects/local/topics/flights")
+    by_htmx = {"HX-Request": "true"}
+    running = searches_of(browser).start(search, "/topics/flights/messages", "")
+    address = f"/searches/{running.id}"
+    assert 'id="newer"' in browser.get(address, headers=by_htmx).text
+    running.stop()
+    assert 'id="newer"' not in browser.get(address, headers=by_htmx).text

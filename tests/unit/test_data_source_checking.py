@@ -58,6 +58,32 @@ def test_both_checks_agree(rows: list[tuple[Any, Any, Any]]) -> None:
     assert by_column(batch(*rows)) == one_by_one(batch(*rows))
 
 
+@pytest.mark.parametrize(
+    ("attributes", "key"),
+    [
+        ([("", "v")], None),
+        ([("x" * 256, "v")], None),
+        ([("x" * 257, "v")], None),
+        ([("k", "x" * 1024)], None),
+        ([("k", "x" * 1025)], None),
+        ([("k", None)], None),
+        ([("GOOG", "v")], None),
+        ([("googclient_x", "v")], None),
+        ([("k", "v"), ("k", "w")], None),
+        ([(f"k{number}", "v") for number in range(101)], None),
+        (None, None),
+        ([], "x" * 1024),
+        ([], "x" * 1025),
+    ],
+)
+def test_the_bounds_of_every_rule_are_those_of_the_check_one_by_one(
+    attributes: Any, key: str | None
+) -> None:
+    """A DataFrame publishes what a list publishes, beside usual messages too, and no more."""
+    given = batch((b"a", [], "usual"), (b"a", attributes, key))
+    assert by_column(given) == one_by_one(given)
+
+
 def test_usual_messages_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(validation, "checked_rows", None)
     made = checked(batch((b"a", [("k", "v"), ("l", "v")], "key"), (b"b", [], None)))

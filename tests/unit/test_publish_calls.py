@@ -44,6 +44,16 @@ def test_nothing_is_published_to_another_topic_than_the_one_that_was_read() -> N
         world.store.publish(LETTERS, ["b"], if_unchanged=seen)
 
 
+def test_the_message_that_breaks_a_rule_is_named_by_its_place() -> None:
+    """Whoever publishes a thousand messages finds the one that is refused."""
+    world = InMemory()
+    table = pa.table({"data": pa.array([b"a", b"b", b""])})
+    for given in ([b"a", "b", b""], [b"a", b"b", 7], table):
+        with pytest.raises(InvalidArgument, match=r"messages\[2\]"):
+            world.store.publish(TOPIC, given)
+    assert world.stored() == []
+
+
 @pytest.mark.parametrize("version", [-1, 2**63, 1.0, True, "1"])
 def test_a_version_is_a_whole_number_that_delta_can_store(version: Any) -> None:
     """Delta's protocol: the version of a transaction is a long."""

@@ -186,7 +186,8 @@ def test_beyond_ignored_limits_everything_is_queued(commits: Commits) -> None:
 
 def test_what_failed_was_cancelled_or_overtook_holds_no_room(commits: Commits) -> None:
     commits.failing = {b"bad"}
-    with publisher_of(commits, max_messages=1, flow_control=limited(messages=3)) as publisher:
+    limits = limited(messages=6, behavior="error")  # else a mistake would block this thread
+    with publisher_of(commits, max_messages=1, flow_control=limits) as publisher:
         for n in range(50):
             failed = publisher.publish("bad", ordering_key=f"{n}")
             publisher.publish("behind", ordering_key=f"{n}")

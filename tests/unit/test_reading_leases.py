@@ -29,6 +29,7 @@ def test_no_more_bytes_are_read_than_there_is_room_for_however_many_messages() -
     assert len(received(10 * MANY)) == MANY
     at_once = leases._READ_AT_FIRST
     assert len(received(10 * at_once)) == at_once, "what is read first fills the room"
+    assert len(received(9)) == 1, "a message that is larger than the room comes alone"
 
 
 def test_what_a_batch_does_not_hold_is_neither_read_nor_told_as_lost(

@@ -158,6 +158,8 @@ def test_a_deleted_topic_is_known_until_its_files_may_be_removed() -> None:
         f"projects/local/topics/{TOPIC}"
     ]
     store.be_at(46 * DAY)
+    store.store.maintain(dry_run=True)
+    assert len(registry.deleted_topics()) == 1
     run(store)
     assert registry.deleted_topics() == []
 

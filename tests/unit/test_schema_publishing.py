@@ -17,6 +17,7 @@ from pubsub_delta import (
     Message,
     SchemaSettings,
 )
+from pubsub_delta.delivery.schemas import typed_reader_of
 from pubsub_delta.operations.publish import publish_micro_batch
 from tests.model.memory import LAYOUT
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
@@ -100,6 +101,20 @@ def test_the_newest_revision_that_a_message_fits_is_told(world: InMemory) -> Non
     world.store.publish(TOPIC, [UTAH, OHIO])
     found = [each["googclient_schemarevisionid"] for each in attributes(world)]
     assert found == [first, second]
+
+
+def test_fields_are_those_of_the_newest_revision_of_the_range(world: InMemory) -> None:
+    """A table that a subscription is written to has the columns of the schema as it is now."""
+    first = ids(world)[0]
+    world.store.commit_schema("states", AVRO_WITH_AREA)
+    settings = SchemaSettings("states", "JSON", last_revision_id=first)
+    columns = []
+    for given in (None, settings):
+        if given is not None:
+            world.store.update_topic(TOPIC, schema_settings=given)
+        reader = typed_reader_of(world.tables, world.store.get_topic(TOPIC))
+        columns.append([name for name, _ in reader.fields.fields])
+    assert columns == [["name", "area"], ["name"]]
 
 
 def test_only_revisions_of_the_range_count(world: InMemory) -> None:

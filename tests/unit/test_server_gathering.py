@@ -192,3 +192,18 @@ def test_a_batcher_is_idle_when_nothing_is_under_way() -> None:
         return [*told, batcher.is_idle]
 
     assert asyncio.run(run()) == [True, False, True]
+
+
+def test_each_request_of_an_append_gets_the_ids_of_its_own_messages() -> None:
+    """Who publishes goes by the ids: they name its messages, and nobody else's."""
+
+    async def run() -> list[Sequence[str]]:
+        log = Log()
+        batcher = log.batcher(0.02)
+        log.landed.set()
+        requests = [[Message(b"x")] * count for count in (2, 1, 3)]
+        return await asyncio.gather(*(batcher.publish(each, 1) for each in requests))
+
+    ids = asyncio.run(run())
+    assert [len(each) for each in ids] == [2, 1, 3]
+    assert [each for request in ids for each in request] == [str(number) for number in range(6)]

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("grpc")
 from google.iam.v1 import policy_pb2
+from google.type import expr_pb2
 
 from pubsub_delta.server.grpc_services import IAM_POLICY, PUBLISHER, SUBSCRIBER
 from tests.unit.raw_calls import Server, refused
@@ -19,7 +20,12 @@ TOPIC = "projects/p/topics/any"
 SUBSCRIPTION = "projects/p/subscriptions/any"
 SNAPSHOT = "projects/p/snapshots/any"
 PUBLISHERS = {"role": "roles/pubsub.publisher", "members": ["user:a@example.com"]}
-CONDITION = {"expression": "request.time < timestamp('2030-01-01T00:00:00Z')", "title": "until"}
+CONDITION = {
+    "expression": "request.time < timestamp('2030-01-01T00:00:00Z')",
+    "title": "until",
+    "description": "for a while",
+    "location": "policy.json",
+}
 
 
 @pytest.fixture
@@ -114,7 +120,7 @@ def test_conditions_need_version_3(server: Server) -> None:
     with refused("INVALID_ARGUMENT", r"policy\.bindings\[0\]\.condition"):
         put(server, TOPIC, bound, version=1)
     written = put(server, TOPIC, bound, version=3)
-    assert written.bindings[0].condition.title == "until"
+    assert written.bindings[0].condition == expr_pb2.Expr(**CONDITION)
     with refused("INVALID_ARGUMENT", "requested_policy_version"):
         kept(server, TOPIC, requested_policy_version=1)
     assert kept(server, TOPIC, requested_policy_version=3) == written

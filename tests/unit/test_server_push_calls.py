@@ -121,6 +121,16 @@ def test_a_subscription_pushes_from_its_creation_on(
     eventually(lambda: endpoint.data == [b"x"] and served.store.unacked == [])
 
 
+def test_the_query_of_an_endpoint_is_told_to_nobody_who_may_only_pull(
+    served: Clients, endpoint: PushEndpoint
+) -> None:
+    """It can have a secret, which an error would write into a log."""
+    served.create(push_endpoint=f"{endpoint.url}?token=secret")
+    with pytest.raises(exceptions.FailedPrecondition, match="pushes its messages") as told:
+        served.pull()
+    assert "secret" not in str(told.value)
+
+
 def test_modify_push_config_begins_and_ends_pushing(
     served: Clients, endpoint: PushEndpoint
 ) -> None:

@@ -28,7 +28,7 @@ from pubsub_delta.server.pushing import Pushers
 from tests.endpoints import listening
 from tests.unit.builders import PLAIN
 from tests.unit.serving import LONG, SUBSCRIPTION, MemoryStore, clients, eventually, serving
-from tests.unit.serving_calls import NAME, Calls, running
+from tests.unit.serving_calls import NAME, Calls, running, soon
 from tests.unit.serving_push import SELDOM, publish_all, pushing_to
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -213,18 +213,24 @@ def test_a_new_endpoint_does_not_wait_for_the_requests_of_the_old_one(
         assert (len(one.requests), len(other.requests)) == (5, 3)
 
 
+@pytest.mark.parametrize("is_same_server", [False, True])
 def test_a_new_endpoint_does_not_pause_for_the_failures_of_the_old_one(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, is_same_server: bool
 ) -> None:
+    """An endpoint is another one also where only its query differs, as with a new secret."""
     monkeypatch.setattr(subscription_workers, "REFRESH_SECONDS", 0.05)
     monkeypatch.setattr(PushWindow, "pause", lambda *_: timedelta(hours=1))
-    with listening(lambda _: 500) as one, listening() as other:
+    with (
+        listening(lambda asked: 204 if "new" in asked.path else 500) as one,
+        listening() as other,
+    ):
         store = Looked({"push_config": PushConfig(one.url)})
         with serving(store, SELDOM) as address, clients(address) as (publisher, _):
             publish_all(publisher, "a")
             eventually(lambda: one.requests)
-            store.set(PushConfig(other.url))
-            eventually(lambda: other.data == [b"a"] and store.unacked == [])
+            store.set(PushConfig(f"{one.url}?new" if is_same_server else other.url))
+            eventually(lambda: store.unacked == [])
+            assert len(one.requests) + len(other.requests) == 2
 
 
 def test_the_end_gives_back_what_is_under_way_at_each_earlier_endpoint(
@@ -334,5 +340,28 @@ def test_a_server_that_ends_starts_no_worker() -> None:
         stored = calls.store.get_subscription(NAME)
         await pushers.apply(replace(stored, push_config=PushConfig("http://127.0.0.1:9/")))
         assert pushers._workers == {}
+
+    running(test)
+
+
+def test_a_response_in_its_last_moment_acknowledges() -> None:
+    """The response is due at the ack deadline; a delivery expires some seconds later."""
+
+    async def test(calls: Calls) -> None:
+        released = threading.Event()
+        pushers = Pushers(calls.hub, calls.backend.now)
+        with listening(lambda _: 200 if released.wait(LONG) else 500) as endpoint:
+            stored = calls.store.update_subscription(NAME, push_config=PushConfig(endpoint.url))
+            await pushers.apply(stored)
+            await calls.publish("a")
+            await soon(lambda: endpoint.requests)
+            calls.backend.clock.advance(stored.ack_deadline_seconds + 1)
+            await calls.publish("b")  # the server looks what has expired
+            await soon(lambda: len(endpoint.requests) > 1)
+            released.set()
+            await soon(lambda: not calls.store.metrics(NAME)["num_undelivered_messages"])
+            await pushers.stop()
+            assert sorted(endpoint.data) == [b"a", b"b"]
+        assert calls.backend.counted.expired == 0
 
     running(test)

@@ -172,6 +172,18 @@ def test_a_nack_that_succeeded_is_told_again_until_a_seek(seek: Act) -> None:
     running(test, enable_exactly_once_delivery=True)
 
 
+def test_what_was_leased_before_a_seek_is_given_to_nobody_after_it() -> None:
+    """A seek acknowledges what is before its time, also what waits for a client of the server."""
+
+    async def test(calls: Calls) -> None:
+        await leased_ahead(calls)
+        await calls.seek(time=calls.backend.now() + timedelta(hours=1))
+        assert await calls.pull_at_once(5) == []
+        assert calls.store.metrics(NAME)["num_undelivered_messages"] == 0
+
+    running(test)
+
+
 def test_after_a_seek_that_was_refused_acks_are_written() -> None:
     """They wait while a seek is carried out, whatever becomes of it."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Container, Coroutine
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +16,7 @@ from pubsub_delta import FailedPrecondition, TableConfig, TableState
 from pubsub_delta.delivery import table_writes
 from pubsub_delta.delivery.table_subscriptions import TableWrites
 from pubsub_delta.server import table_writing
+from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.table_writing import LONGEST_PAUSE, TableWriters
 from pubsub_delta.server.timing import Timing
 from tests.unit.serving import LONG
@@ -106,10 +107,17 @@ def test_a_writer_that_has_ended_is_started_again(monkeypatch: pytest.MonkeyPatc
     running(test)
 
 
-def test_after_a_success_the_next_failure_pauses_shortly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pause is longer "after each failure in a row", and a success ends the row."""
-    problem = TableWrites(state=TableState.PERMISSION_DENIED, problem="it is refused")
-    results, pauses = [problem] * 3 + [TableWrites(), problem], list[float]()
+def pauses_after(
+    monkeypatch: pytest.MonkeyPatch,
+    results: list[TableWrites],
+    timing: Timing,
+    published: Container[int] = (),
+) -> list[float]:
+    """Return the pauses of a writer after some slices.
+
+    ``published``: the pauses that a publish ends.
+    """
+    pauses, hubs = list[float](), list[Hub]()
 
     def write(name: str) -> TableWrites:
         if not results:
@@ -119,19 +127,48 @@ def test_after_a_success_the_next_failure_pauses_shortly(monkeypatch: pytest.Mon
     async def at_once(waiting: Coroutine[Any, Any, Any], seconds: float) -> None:
         waiting.close()
         pauses.append(seconds)
-        raise asyncio.TimeoutError
+        if len(pauses) - 1 not in published:
+            raise asyncio.TimeoutError
+        hubs[0].published(TOPIC)
 
     async def test(calls: Calls) -> None:
         monkeypatch.setattr(calls.backend, "write_table", write)
         without_waits = SimpleNamespace(**{**vars(asyncio), "wait_for": at_once})
         monkeypatch.setattr(table_writing, "asyncio", without_waits)
-        writers = TableWriters(calls.hub, SELDOM)
+        hubs.append(calls.hub)
+        writers = TableWriters(calls.hub, timing)
         wanted = replace(calls.store.get_subscription(NAME), table_config=TableConfig("shop.a"))
         await writers.run_worker(wanted)
         await soon(lambda: all(each.is_over for each in writers._workers.values()))
 
     running(test)
+    return pauses
+
+
+def test_after_a_success_the_next_failure_pauses_shortly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pause is longer "after each failure in a row", and a success ends the row."""
+    problem = TableWrites(state=TableState.PERMISSION_DENIED, problem="it is refused")
+    results = [problem] * 3 + [TableWrites(), problem]
+    pauses = pauses_after(monkeypatch, results, SELDOM)
     assert pauses == [0.1, 0.2, 0.4, SELDOM.shortest_poll, 0.1]
+
+
+def test_messages_that_do_not_fit_among_others_are_no_failure_of_the_table(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Pub/Sub backs off when it cannot write; where some rows were written, it can."""
+    results = [TableWrites(written=9, failed=1), TableWrites(failed=1), TableWrites(failed=1)]
+    assert pauses_after(monkeypatch, results, SELDOM) == [SELDOM.shortest_poll, 0.1, 0.2]
+
+
+def test_the_time_between_checks_grows_until_something_is_published(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """ "The time between checks grows while no message comes", wanted by its filter or not."""
+    timing = Timing(shortest_poll=1, longest_poll=1.5)
+    results = [TableWrites()] * 4 + [TableWrites(written=1)] + [TableWrites()]
+    pauses = pauses_after(monkeypatch, results, timing, published={2})
+    assert pauses == [1, 1.25, 1.5, 1, 1, 1.25]
 
 
 def test_a_publish_does_not_end_the_pause_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,6 +90,14 @@ def test_later_messages_of_its_key_are_set_aside_with_it() -> None:
     assert (later["position"].to_pylist(), told, list(aside.positions)) == ([5], {}, [1, 3, 6])
 
 
+def test_messages_without_a_key_hold_each_other_up_never() -> None:
+    """Pub/Sub delivers messages without an ordering key in any order."""
+    rows = raw_rows(GOOD, BAD, GOOD, keys=[b"", b"", b""])
+    aside = SetAside(ordered=True)
+    left, told = aside.remove_unreadable(rows)
+    assert (left["position"].to_pylist(), list(told), list(aside.positions)) == ([0, 2], [1], [1])
+
+
 def test_a_key_is_held_up_from_the_first_of_several_that_cannot_be_read() -> None:
     aside = SetAside(ordered=True)
     rows = raw_rows(GOOD, BAD, GOOD, BAD, GOOD, keys=[b"a"] * 5)

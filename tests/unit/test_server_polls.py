@@ -1,0 +1,68 @@
+"""When a server looks for messages and fields that other processes have changed."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+import pytest
+
+pytest.importorskip("grpc")
+from pubsub_delta.server.hub import Hub
+from pubsub_delta.server.status import AckIdFailure
+from pubsub_delta.server.timing import Timing
+from tests.unit.serving import LONG
+from tests.unit.serving_calls import NAME, TOPIC, Calls, opening, running, soon
+
+SLOWER = Timing(gather=0.01, shortest_poll=1, longest_poll=100)
+
+
+def have_been(calls: Calls, exchanges: int) -> bool:
+    return calls.backend.counted.exchanges >= exchanges
+
+
+def test_polls_that_have_become_seldom_are_frequent_again_where_messages_come() -> None:
+    """ "it grows from one to the other while no message comes", and begins anew when one comes."""
+
+    async def test(calls: Calls) -> None:
+        backend = calls.backend
+        calls.go_by(Hub(backend, backend.counted, SLOWER, backend.now))
+        stream = calls.stream(opening())
+        coming = asyncio.ensure_future(anext(stream))
+        for exchanges in range(1, 21):
+            await soon(partial(have_been, calls, exchanges))
+            backend.clock.advance(SLOWER.longest_poll)
+        await soon(partial(have_been, calls, 21))
+        for data, pause in (("a", SLOWER.longest_poll), ("b", SLOWER.shortest_poll)):
+            await calls.elsewhere(partial(calls.other_process.publish, TOPIC, [data]))
+            backend.clock.advance(pause)
+            response = await asyncio.wait_for(coming, LONG)
+            assert [each.message.data for each in response.received_messages] == [data.encode()]
+            coming = asyncio.ensure_future(anext(stream))
+        coming.cancel()
+        await calls.hub.stop()
+
+    running(test)
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_exactly_once_delivery_is_in_force_as_soon_as_the_server_sees_it(is_on: bool) -> None:
+    """A repeated ack fails with it, and succeeds without it; streams stay open meanwhile."""
+
+    async def test(calls: Calls) -> None:
+        await calls.publish("a", "b")
+        await calls.pull(1)
+        change = partial(
+            calls.other_process.update_subscription, NAME, enable_exactly_once_delivery=is_on
+        )
+        await calls.elsewhere(change)
+        await calls.publish("c", "d")
+        *_, ack_id = await calls.pull(3)
+        await calls.acknowledge(ack_id)
+        if is_on:
+            with pytest.raises(AckIdFailure):
+                await calls.acknowledge(ack_id)
+        else:
+            await calls.acknowledge(ack_id)
+
+    running(test, enable_exactly_once_delivery=not is_on)
