@@ -199,6 +199,23 @@ def test_a_client_that_says_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> 
     over(test)
 
 
+@pytest.mark.parametrize("first", [b"GET", PREFACE], ids=["http", "grpc"])
+def test_a_client_that_has_said_something_has_time_for_the_rest(
+    monkeypatch: pytest.MonkeyPatch, first: bytes
+) -> None:
+    """The limit is one for the first bytes: streams last for hours, and connections are kept."""
+    monkeypatch.setattr(multiplexer_module, "FIRST_BYTES_SECONDS", 0.2)
+
+    async def test(port: int, inner: Inner, _: PortMultiplexer) -> None:
+        reader, writer = await connected(port, first)
+        await asyncio.sleep(0.4)
+        writer.write(b" rest\n")
+        expected = (b"http: " if first == b"GET" else b"") + first + b" rest\n"
+        assert await reader.readexactly(len(expected)) == expected
+
+    over(test)
+
+
 def test_connections_above_the_limit_are_refused_in_words_of_their_protocol() -> None:
     async def test(port: int, inner: Inner, _: PortMultiplexer) -> None:
         kept = [await connected(port, PREFACE) for _ in range(2)]
