@@ -334,3 +334,18 @@ def test_ids_of_a_later_subscription_are_accepted_beside_those_of_the_one_before
         assert new.startswith(found.leaser.uid)
 
     running(test)
+
+
+def test_a_client_that_takes_much_is_leased_more_at_a_time() -> None:
+    """A commit is slow; messages that a client will ask for next are leased along with others."""
+    pulls = 20
+
+    async def test(calls: Calls) -> int:
+        await calls.publish(*map(str, range(20 * pulls)))
+        uid = calls.store.get_subscription(NAME).uid
+        before = calls.store._tables.ack_state_tables.read(uid).revision
+        for _ in range(pulls):
+            await calls.pull(10)
+        return calls.store._tables.ack_state_tables.read(uid).revision - before
+
+    assert running(test) < pulls
