@@ -1,4 +1,4 @@
-"""The tests that are nearest to each module of the console, the commands, jobs and server."""
+"""The tests that are nearest to each module of console, commands, jobs, server and data source."""
 
 from __future__ import annotations
 
@@ -96,7 +96,12 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/push_tokens.py": ("push_tokens",),
     "server/authorization.py": ("server_access", "server_access_changes"),
     "server/authentication.py": ("access_files",),
-    "server/interceptors.py": ("server_access", "server_access_changes", "server_memory"),
+    "server/interceptors.py": (
+        "server_access",
+        "server_access_changes",
+        "server_memory",
+        "server_counters",
+    ),
     "server/policy_files.py": ("access_files",),
     "server/stored_policies.py": ("server_access_changes",),
     "server/table_writing.py": ("server_table_writers", "lanes/test_table_server"),
@@ -263,7 +268,12 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "console_flows",
         "console_schemas",
     ),
-    "server/backend.py": ("server_transport", "server_gathering"),
+    "server/backend.py": (
+        "server_transport",
+        "server_gathering",
+        "server_rims",
+        "lanes/test_table_server",
+    ),
     "server/counters.py": ("server_counters",),
     "server/grpc_services.py": ("server_answers", "server_transport"),
     "server/internal_channel.py": ("server_rest",),
@@ -278,4 +288,19 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_schemas",
         "server_command",
     ),
+    "datasource/validation.py": ("data_source_checking",),
+    "datasource/columns.py": ("data_source_options",),
+    "datasource/consumer.py": (
+        "older_checkpoints",
+        "data_source_consumer",
+        "data_source_parts",
+        "data_source_subscribing",
+    ),
+    "datasource/offsets.py": ("data_source_consumer",),
+    "datasource/options.py": ("data_source_options",),
+    "datasource/partitions.py": ("data_source_parts", "data_source_consumer"),
+    "datasource/partition_reader.py": ("lanes/test_data_source_files",),
+    "datasource/writing.py": ("lanes/test_data_source_files",),
+    "datasource/batch_reader.py": ("lanes/test_data_source_filters",),
+    "jobs/publish.py": ("delta/test_job_batches",),
 }

@@ -70,8 +70,8 @@ def normal(rows: pa.Table) -> pa.Table:
     >>> time = pa.timestamp("us", "Asia/Tokyo")
     >>> parts = pa.list_(pa.map_(pa.large_string(), pa.struct([("at", time)])))
     >>> fields = [("at", time), ("parts", parts), ("data", pa.large_binary()), ("n", pa.int64())]
-    >>> types = normal(pa.schema(fields).empty_table()).schema.types
-    >>> print(*types, sep="\\n")
+    >>> for type_ in normal(pa.schema(fields).empty_table()).schema.types:
+    ...     print(type_)
     timestamp[us, tz=UTC]
     list<item: map<string, struct<at: timestamp[us, tz=UTC]>>>
     binary
