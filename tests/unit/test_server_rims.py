@@ -6,6 +6,7 @@ import asyncio
 import gc
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -51,9 +52,9 @@ class Given:
         self.looks += not deliveries
 
 
-def with_seldom_polls(test: Callable[[Calls], Any]) -> None:
+def with_seldom_polls(test: Callable[[Calls], Any], timing: Timing = SELDOM) -> None:
     async def run(calls: Calls) -> None:
-        calls.go_by(Hub(calls.backend, calls.backend.counted, SELDOM, calls.backend.now))
+        calls.go_by(Hub(calls.backend, calls.backend.counted, timing, calls.backend.now))
         try:
             await test(calls)
         finally:
@@ -349,3 +350,19 @@ def test_a_client_that_takes_much_is_leased_more_at_a_time() -> None:
         return calls.store._tables.ack_state_tables.read(uid).revision - before
 
     assert running(test) < pulls
+
+
+def test_acks_that_come_one_after_the_other_are_written_together() -> None:
+    """``--group-commit``: the time in which acknowledgements are gathered into one commit."""
+
+    async def test(calls: Calls) -> None:
+        await calls.publish(*map(str, range(30)))
+        ack_ids, counted = await calls.pull(30), calls.backend.counted
+        before = counted.exchanges
+        for each in ack_ids:
+            await calls.acknowledge(each)
+            await asyncio.sleep(0.005)
+        await soon(lambda: not calls.store.metrics(NAME)["num_undelivered_messages"])
+        assert counted.exchanges - before < 10
+
+    with_seldom_polls(test, replace(SELDOM, gather=0.2))
