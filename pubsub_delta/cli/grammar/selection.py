@@ -92,6 +92,8 @@ def flattened(records: Sequence[Any], name: str) -> Iterator[Any]:
 
     >>> list(flattened([{"a": [1, 2]}, {"a": 3}, {}], "a[]"))
     [{'a': 1}, {'a': 2}, {'a': 3}, {}]
+    >>> list(flattened([{"a": {"b": [1, 2], "c": 3}}], "a.b[]"))
+    [{'a': {'b': 1, 'c': 3}}, {'a': {'b': 2, 'c': 3}}]
     """
     from pubsub_delta.cli.grammar.keys import parse_key, value_at
 
