@@ -21,6 +21,7 @@ from tests.mutations.bugs_of_clients import BUGS_OF_CLIENTS
 from tests.mutations.bugs_of_commands import BUGS_OF_COMMANDS
 from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
 from tests.mutations.bugs_of_faults import BUGS_OF_FAULTS
+from tests.mutations.bugs_of_generated_mutants import BUGS_OF_GENERATED_MUTANTS
 from tests.mutations.bugs_of_given_data import BUGS_OF_GIVEN_DATA
 from tests.mutations.bugs_of_grammar import BUGS_OF_GRAMMAR
 from tests.mutations.bugs_of_later_lives import BUGS_OF_LATER_LIVES
@@ -115,4 +116,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_MORE_RIMS,
     *BUGS_OF_A_SIXTH_OUTSIDER,
     *BUGS_OF_A_SIXTH_OUTSIDER_AT_SURFACES,
+    *BUGS_OF_GENERATED_MUTANTS,
 )
