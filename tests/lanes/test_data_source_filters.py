@@ -80,6 +80,8 @@ def test_the_narrowest_times_count_and_as_of_is_one_of_them() -> None:
         spark.GreaterThan(ID, "7"),
         spark.IsNull(KEY),
         spark.EqualTo(ID, 7),
+        spark.In(ID, ("7", None)),
+        spark.In(KEY, (None, "a")),
         spark.GreaterThan(TIME, datetime.max.replace(tzinfo=timezone.utc)),
         spark.LessThan(TIME, datetime.min.replace(tzinfo=timezone.utc)),
     ],

@@ -218,4 +218,18 @@ BUGS_OF_GENERATED_MUTANTS = (
         "value_at(one, end[:-1])[end[-1]] = item",
         "one[end[-1]] = item",
     ),
+    Bug(
+        "a-null-among-keys-is-taken-over",
+        "The data source takes over a comparison with several keys of which one is NULL.",
+        "datasource/batch_reader.py",
+        "return values if all(isinstance(each, str) for each in values) else None",
+        "return values if any(isinstance(each, str) for each in values) else None",
+    ),
+    Bug(
+        "an-exporter-measures-all-the-time",
+        "The metrics of a store are measured again as soon as they were measured.",
+        "exporter.py",
+        "            self._stopped.wait(self._interval.total_seconds())\n",
+        "            self._stopped.wait(0.001)\n",
+    ),
 )
