@@ -76,6 +76,8 @@ def test_the_narrowest_times_count_and_as_of_is_one_of_them() -> None:
     "filter_",
     [
         spark.EqualTo(("data",), "x"),
+        spark.GreaterThan(("departed",), at(5)),
+        spark.EqualTo(TIME, "2026-01-01"),
         spark.EqualTo(("attributes", "k"), "x"),
         spark.GreaterThan(ID, "7"),
         spark.IsNull(KEY),

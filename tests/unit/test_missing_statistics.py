@@ -16,7 +16,10 @@ from pubsub_delta.operations import find
 from pubsub_delta.operations.find import UNACKED
 from pubsub_delta.policy.message_queries import MessageQuery
 from pubsub_delta.tables.lanes.protocol import DataFile
+from pubsub_delta.tables.lanes.scans import Window
+from tests.model.memory import LAYOUT
 from tests.model.memory_lane import MemoryLane
+from tests.model.memory_scans import MemoryScans
 from tests.unit.builders import DAY, at
 from tests.unit.in_memory import NAME, TOPIC, InMemory
 
@@ -102,3 +105,26 @@ def test_a_survey_of_what_is_in_no_span_leaves_out_that_file_and_no_other(
         found = world.store.survey_ack_state(NAME)
     assert found.others == (*told.others[:place], *told.others[place + 1 :])
     assert found.elsewhere_count == told.elsewhere_count == len(told.others)
+
+
+def test_no_message_is_read_to_see_what_the_statistics_of_its_file_tell(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After a deletion a file of new messages without a gap is not opened, whatever others are."""
+    world = InMemory()
+    first, *_ = world.store.publish(TOPIC, ["old", "older", "oldest"]).message_ids
+    world.pull()
+    table = LAYOUT.messages(world.store.get_topic(TOPIC).uid)
+    world.driver.world.lane.delete(table, [("position", "=", int(first) + 1)])
+    world.be_at(DAY)
+    world.publish("new", "newer")
+    read: list[Window] = []
+    fold = MemoryScans.fold
+
+    def noted(scans: MemoryScans, table: str, window: Window, *more: Any) -> Any:
+        read.append(window)
+        return fold(scans, table, window, *more)
+
+    monkeypatch.setattr(MemoryScans, "fold", noted)
+    assert {each.data for each in world.pull()} >= {"new", "newer"}
+    assert [each for each in read if each.positions is None] == []
