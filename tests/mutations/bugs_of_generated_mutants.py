@@ -232,4 +232,48 @@ BUGS_OF_GENERATED_MUTANTS = (
         "            self._stopped.wait(self._interval.total_seconds())\n",
         "            self._stopped.wait(0.001)\n",
     ),
+    Bug(
+        "a-time-in-any-column-is-a-publish-time",
+        "The data source takes a comparison of another column with a time for one of publish time.",
+        "datasource/batch_reader.py",
+        'if path[0] == "publish_time" and isinstance(value, datetime):',
+        "if isinstance(value, datetime):",
+    ),
+    Bug(
+        "a-planned-micro-batch-goes-on-under-another-subscription",
+        "A planned micro-batch is run though its subscription was created anew.",
+        "datasource/consumer.py",
+        "            return []\n        self._check(end)\n",
+        "            return []\n",
+    ),
+    Bug(
+        "late-acks-of-a-job-are-not-told",
+        "A job does not count messages that were acknowledged after their lease.",
+        "jobs/consume.py",
+        '                    totals.counts["acked too late"] += '
+        "len(outcome.expired) + len(outcome.invalid)\n",
+        "",
+    ),
+    Bug(
+        "files-of-other-positions-are-opened",
+        "New messages are read if the file of others has a gap.",
+        "tables/messages/stored.py",
+        "return file.position_min <= last and file.position_max >= first",
+        "return file.position_min <= last or file.position_max >= first",
+    ),
+    Bug(
+        "its-own-commits-are-read-again",
+        "A process reads each commit that it has made, to see that it is whole.",
+        "tables/lanes/direct/open_tables.py",
+        "            if opened.version() == handle.checked + 1:\n"
+        "                handle.checked += 1  # a commit of this process, which has just written it\n",
+        "",
+    ),
+    Bug(
+        "commits-of-others-are-read-again",
+        "A process reads the commits of others again at each look.",
+        "tables/lanes/direct/open_tables.py",
+        "            raise lost_commit(table, version)\n    handle.checked = version\n",
+        "            raise lost_commit(table, version)\n",
+    ),
 )
