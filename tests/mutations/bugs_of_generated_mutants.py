@@ -266,7 +266,8 @@ BUGS_OF_GENERATED_MUTANTS = (
         "A process reads each commit that it has made, to see that it is whole.",
         "tables/lanes/direct/open_tables.py",
         "            if opened.version() == handle.checked + 1:\n"
-        "                handle.checked += 1  # a commit of this process, which has just written it\n",
+        "                handle.checked += 1  # a commit of this process, which has just "
+        "written it\n",
         "",
     ),
     Bug(
