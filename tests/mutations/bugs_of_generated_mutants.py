@@ -215,8 +215,8 @@ BUGS_OF_GENERATED_MUTANTS = (
         "flatten-takes-keys-of-the-first-level",
         "--flatten writes the items of a nested list beside it.",
         "cli/grammar/selection.py",
-        "value_at(one, end[:-1])[end[-1]] = item",
-        "one[end[-1]] = item",
+        "holder, last = value_at(one, end[:-1]), end[-1]",
+        "holder, last = one, end[-1]",
     ),
     Bug(
         "a-null-among-keys-is-taken-over",
@@ -276,5 +276,12 @@ BUGS_OF_GENERATED_MUTANTS = (
         "tables/lanes/direct/open_tables.py",
         "            raise lost_commit(table, version)\n    handle.checked = version\n",
         "            raise lost_commit(table, version)\n",
+    ),
+    Bug(
+        "flatten-writes-a-name-as-it-was-given",
+        "--flatten=message_ids[] writes the items beside the list messageIds, which stays.",
+        "cli/grammar/selection.py",
+        "holder[spelled(last, holder) if isinstance(holder, dict) else last] = item",
+        "holder[last] = item",
     ),
 )
