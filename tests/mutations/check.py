@@ -33,6 +33,7 @@ ENOUGH = 0.95
 _COPIED = (
     *(LIBRARY, "pyspark_pubsub_delta", "tests", "docs", "pyproject.toml"),
     *("benchmarks", "conf", "notebooks", "README.md", "CHANGELOG.md", "mkdocs.yml", "Makefile"),
+    "constraints.txt",
 )
 _MOMENTS = itertools.count(1_000_000_000)
 """When a file of a copy was changed, for Python: no two changes at the same second."""

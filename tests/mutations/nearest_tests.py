@@ -83,7 +83,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/direct/targets.py": (*TABLE_WRITES, "lanes/test_cut_logs"),
     "tables/lanes/choice.py": ("lanes_choice", "tables_in_memory"),
     "tables/lanes/s3_writers.py": ("lanes_choice",),
-    "session.py": ("session_settings", "no_jvm", "dependencies"),
+    "session.py": ("session_settings", "no_jvm", "dependencies", "storage_settings"),
     "policy/ack_ids.py": ("ack_ids",),
     "policy/ack_state.py": ("spans", "replay", "snapshots", "delivery_order"),
     "policy/delivery.py": (
@@ -351,7 +351,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/direct/storage.py": ("lanes_choice",),
     "tables/lanes/retries.py": ("storage_failures", "swaps"),
     "tables/lanes/storage_errors.py": ("storage_failures",),
-    "tables/messages/sizes.py": ("publish_calls", "find"),
+    "tables/messages/sizes.py": ("publish_calls", "find", "metrics_of_a_store"),
     "tables/registry/rows.py": ("lanes/test_registry", "tables_in_memory", "registry_rows"),
     "tables/typed.py": ("tables_in_memory", "schema_typing"),
 }

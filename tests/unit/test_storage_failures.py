@@ -69,6 +69,10 @@ def test_a_storage_that_is_not_there_is_told_to_who_opens_a_table() -> None:
     told = unreachable(TABLE, OSError(GONE))
     assert isinstance(told, Unavailable)
     assert "cannot be reached (error sending request: client error (Connect)" in str(told)
+    twice = unreachable(TABLE, OSError(f"{GONE}HTTP error\n dns error\n no such host"))
+    assert "cannot be reached (dns error: no such host)" in str(twice), "the last try tells why"
+    bare = unreachable(TABLE, OSError("dns error\n no such host"))
+    assert "cannot be reached (dns error: no such host)" in str(bare)
     assert unreachable(TABLE, OSError(BUSY)) is None
 
 

@@ -1,9 +1,10 @@
-"""A session's settings of a storage are those of the direct lane, too: a table of them."""
+"""A session's settings of a storage are those of the direct lane, and its environment Spark's."""
 
 from __future__ import annotations
 
 import pytest
 
+from pubsub_delta.session import storage_settings
 from pubsub_delta.tables.lanes.direct.credentials import storage_options
 
 S3 = "s3a://till/pubsub"
@@ -159,3 +160,42 @@ def test_those_of_google(settings: dict[str, str], options: dict[str, str]) -> N
     """The environment (``GOOGLE_…``) has what the settings do not tell."""
     for root in (GOOGLE, GOOGLE.replace("gs", "gcs")):
         assert storage_options(settings, root) == options
+
+
+_ACCOUNT = {"AZURE_STORAGE_ACCOUNT_NAME": "till", "AZURE_STORAGE_ACCOUNT_KEY": "a"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "settings"),
+    [
+        ({}, {}),
+        ({"AWS_ENDPOINT_URL": "", "AWS_REGION": ""}, {}),
+        (
+            {"AWS_ENDPOINT_URL": "http://h"},
+            {"fs.s3a.endpoint": "http://h", "fs.s3a.path.style.access": "true"},
+        ),
+        (
+            {"AWS_ENDPOINT_URL": "http://h", "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": "True"},
+            {"fs.s3a.endpoint": "http://h", "fs.s3a.path.style.access": "false"},
+        ),
+        ({"AWS_VIRTUAL_HOSTED_STYLE_REQUEST": "true"}, {}),
+        ({"AWS_REGION": "eu-1"}, {"fs.s3a.endpoint.region": "eu-1"}),
+        ({"AWS_DEFAULT_REGION": "eu-2"}, {"fs.s3a.endpoint.region": "eu-2"}),
+        (
+            {"AWS_REGION": "eu-1", "AWS_DEFAULT_REGION": "eu-2"},
+            {"fs.s3a.endpoint.region": "eu-1"},
+        ),
+        ({"AWS_REQUEST_PAYER": "TRUE"}, {"fs.s3a.requester.pays.enabled": "true"}),
+        ({"AWS_REQUEST_PAYER": "requester"}, {}),
+        (_ACCOUNT, {"fs.azure.account.key.till.dfs.core.windows.net": "a"}),
+        ({"AZURE_STORAGE_ACCOUNT_NAME": "till"}, {}),
+        ({"AZURE_STORAGE_ACCOUNT_KEY": "a"}, {}),
+        ({"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}, {}),
+    ],
+)
+def test_those_of_the_environment_are_for_a_session_as_well(
+    environment: dict[str, str], settings: dict[str, str]
+) -> None:
+    """Keys of S3 are not among them: Hadoop takes these from the environment by itself."""
+    expected = {f"spark.hadoop.{name}": value for name, value in settings.items()}
+    assert storage_settings(environment) == expected

@@ -212,6 +212,24 @@ def test_a_record_fits_a_column_whose_fields_all_have_its_types(
     assert fits or "column box is struct" in str(found)
 
 
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_field_without_a_column_hides_no_other_that_does_not_fit(place: int) -> None:
+    """``drop_unknown_fields`` leaves out that field alone, wherever it stands in the schema."""
+    pytest.importorskip("fastavro")
+    names = ["sku", "count"]
+    names.insert(place, "colour")
+    fields = [{"name": name, "type": "string"} for name in names]
+    definition = json.dumps({"type": "record", "name": "Order", "fields": fields})
+    revision = Revision("0a0b0c0d", START, definition)
+    typing = TypedReader("order", SchemaType.AVRO, revision, (revision,))
+    columns = pa.schema([("sku", pa.string()), ("count", pa.int64())])
+    config = TableConfig("shop.orders", use_topic_schema=True, drop_unknown_fields=True)
+    why = RowConverter(config, "rows", columns, typing).mismatch()
+    assert why is not None
+    assert why.startswith("column count is int64; string")
+    assert ";" not in why.partition("; ")[2]
+
+
 WRITTEN = ("subscription_name", "message_id", "publish_time", "attributes")
 
 
