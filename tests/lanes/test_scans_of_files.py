@@ -152,7 +152,7 @@ def test_a_part_has_the_positions_of_32768_messages_at_most(bench: Bench) -> Non
 
 
 def test_what_other_writers_left_out_of_a_message_is_null_or_empty(bench: Bench) -> None:
-    """Their messages may have no data, key or attributes; of a repeated attribute the first counts."""
+    """Their messages may lack data, key or attributes; of a repeated attribute the first counts."""
     rows = messages(0, None, b"a", ordering_key=[None, "k"])
     place = rows.column_names.index("attributes")
     twice = pa.array([None, [("a", "1"), ("a", "2")]], rows.schema.field(place).type)

@@ -344,4 +344,25 @@ BUGS_OF_GENERATED_MUTANTS = (
         "        if options.pushes_filters:\n"
         "            self._filters = PushedFilters()\n",
     ),
+    Bug(
+        "a-client-of-http-that-was-reset-is-not-noticed",
+        "A call of HTTP goes on though the connection of its client was reset.",
+        "server/multiplexer.py",
+        "        super().connection_lost(_)\n        self._multiplexer.closed(self._counted)\n",
+        "        self._multiplexer.closed(self._counted)\n",
+    ),
+    Bug(
+        "connections-to-an-old-endpoint-are-kept",
+        "A server keeps its connections to an endpoint after the last push to it.",
+        "server/pushing.py",
+        "exc_info=task.exception())\n        self._close_if_done()\n",
+        "exc_info=task.exception())\n",
+    ),
+    Bug(
+        "the-last-port-is-refused",
+        "The port 65535 is refused.",
+        "server/security.py",
+        "or int(port) > 65535 or",
+        "or int(port) >= 65535 or",
+    ),
 )

@@ -112,7 +112,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "cli/publish.py": ("cli_publish",),
     "server/publishing.py": ("server_gathering", "server_schemas"),
     "server/listening.py": ("server_listening",),
-    "server/multiplexer.py": ("server_multiplexer",),
+    "server/multiplexer.py": ("server_multiplexer", "server_connections"),
     "server/dispatcher.py": (
         "server_rims",
         "server_counters",

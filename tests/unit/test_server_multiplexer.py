@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import resource
 import socket
 import ssl
 import subprocess
@@ -200,23 +199,6 @@ def test_a_client_that_says_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> 
     over(test)
 
 
-@pytest.mark.parametrize("first", [b"GET", PREFACE], ids=["http", "grpc"])
-def test_a_client_that_has_said_something_has_time_for_the_rest(
-    monkeypatch: pytest.MonkeyPatch, first: bytes
-) -> None:
-    """The limit is one for the first bytes: streams last for hours, and connections are kept."""
-    monkeypatch.setattr(multiplexer_module, "FIRST_BYTES_SECONDS", 0.2)
-
-    async def test(port: int, inner: Inner, _: PortMultiplexer) -> None:
-        reader, writer = await connected(port, first)
-        await asyncio.sleep(0.4)
-        writer.write(b" rest\n")
-        expected = (b"http: " if first == b"GET" else b"") + first + b" rest\n"
-        assert await reader.readexactly(len(expected)) == expected
-
-    over(test)
-
-
 def test_connections_above_the_limit_are_refused_in_words_of_their_protocol() -> None:
     async def test(port: int, inner: Inner, _: PortMultiplexer) -> None:
         kept = [await connected(port, PREFACE) for _ in range(2)]
@@ -236,39 +218,6 @@ def test_connections_above_the_limit_are_refused_in_words_of_their_protocol() ->
         assert (await reader.read()).startswith(b"http: ")
 
     over(test, most=2)
-
-
-@pytest.mark.parametrize(
-    ("soft", "hard", "most", "admitted"),
-    [
-        (262, 262, 4_000, 2),  # 3 files for each, and 256 for the tables
-        (261, 261, 4_000, 1),
-        (64, 100, 4_000, 1),
-        (64, 262, 3, 2),
-        (64, 1_000_000, 2, 2),
-        (64, resource.RLIM_INFINITY, 2, 2),
-        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, 2, 2),
-    ],
-)
-def test_no_more_connections_are_admitted_than_the_limit_of_open_files_allows(
-    monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, most: int, admitted: int
-) -> None:
-    """The limit is raised as far as this process may; else the tables' files would lack."""
-    limits = [(soft, hard)]
-    monkeypatch.setattr(resource, "getrlimit", lambda _: limits[-1])
-    monkeypatch.setattr(resource, "setrlimit", lambda _, to: limits.append(to))
-
-    async def test(port: int, inner: Inner, _: PortMultiplexer) -> None:
-        kept = [await connected(port, PREFACE) for _ in range(admitted)]
-        for reader, _writer in kept:
-            assert await reader.readexactly(len(PREFACE)) == PREFACE
-        reader, _writer = await connected(port, b"GET / HTTP/1.1\r\n")
-        assert (await reader.read()).startswith(b"HTTP/1.1 503 ")
-
-    over(test, most=most)
-    enough = soft == resource.RLIM_INFINITY or soft >= 256 + 3 * most
-    raised = 256 + 3 * most if hard == resource.RLIM_INFINITY else min(256 + 3 * most, hard)
-    assert limits[1:] == ([] if enough else [(raised, hard)])
 
 
 def test_a_client_of_grpc_that_is_refused_waits_before_it_tries_again(
