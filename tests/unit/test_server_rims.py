@@ -365,4 +365,4 @@ def test_acks_that_come_one_after_the_other_are_written_together() -> None:
         await soon(lambda: not calls.store.metrics(NAME)["num_undelivered_messages"])
         assert counted.exchanges - before < 10
 
-    with_seldom_polls(test, replace(SELDOM, gather=0.2))
+    with_seldom_polls(test, replace(SELDOM, gather=0.5))
