@@ -85,7 +85,6 @@ class Pusher:
         """Send no more requests, and give back waiting messages. Open requests go on."""
         self._leave()
         self.dispatcher.leaser.give_back_waiting()
-        self.dispatcher.poll()
 
     async def stop(self, grace: float) -> None:
         """End; after ``grace`` seconds give back the messages of open requests, too."""

@@ -330,8 +330,7 @@ def _write_table_config(config: TableConfig, message: Any) -> None:
 def state_of(given: Any) -> TableState | None:
     """Return the state of a table in a response; None if it has none."""
     named = _states(given).values_by_number.get(given.state)
-    known = named is not None and named.name in TableState.__members__
-    return TableState(named.name) if named is not None and known else None
+    return None if named is None else TableState.__members__.get(named.name)
 
 
 def _states(message: Any) -> Any:

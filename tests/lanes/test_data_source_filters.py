@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,10 @@ import pytest
 pytest.importorskip("pyspark.sql.datasource")
 from pyspark.sql import datasource as spark
 
-from pubsub_delta.datasource.batch_reader import PushedFilters
+from pubsub_delta import ManualClock, Message, PubSub
+from pubsub_delta.datasource.batch_reader import PushedFilters, batch_reader
+from pubsub_delta.datasource.columns import columns_of
+from pubsub_delta.datasource.options import read_options
 from pubsub_delta.policy.positions import Positions
 from tests.unit.builders import at
 
@@ -76,10 +80,14 @@ def test_the_narrowest_times_count_and_as_of_is_one_of_them() -> None:
     "filter_",
     [
         spark.EqualTo(("data",), "x"),
+        spark.GreaterThan(("departed",), at(5)),
+        spark.EqualTo(TIME, "2026-01-01"),
         spark.EqualTo(("attributes", "k"), "x"),
         spark.GreaterThan(ID, "7"),
         spark.IsNull(KEY),
         spark.EqualTo(ID, 7),
+        spark.In(ID, ("7", None)),
+        spark.In(KEY, (None, "a")),
         spark.GreaterThan(TIME, datetime.max.replace(tzinfo=timezone.utc)),
         spark.LessThan(TIME, datetime.min.replace(tzinfo=timezone.utc)),
     ],
@@ -90,6 +98,36 @@ def test_others_are_left_to_spark(filter_: Any) -> None:
     window = pushed.window(None)
     assert (window.positions, window.earliest, window.latest) == (None, None, None)
     assert pushed.ordering_keys is None
+
+
+@pytest.mark.parametrize("pushes", ["true", "false"])
+@pytest.mark.parametrize(
+    ("filter_", "passing"),
+    [
+        (None, [b"a", b"b", b"c"]),
+        (spark.In(KEY, ("k",)), [b"b"]),
+        (spark.LessThan(TIME, at(60)), [b"a", b"b"]),
+    ],
+)
+def test_what_passes_is_read_whether_filters_are_taken_over_or_not(
+    tmp_path: Path, pushes: str, filter_: Any, passing: list[bytes]
+) -> None:
+    """A reader that takes over none gives all messages, of which Spark takes those that pass."""
+    clock = ManualClock(at(0))
+    store = PubSub(None, str(tmp_path), clock=clock)
+    store.create_topic("till")
+    store.publish("till", ["a", Message(b"b", ordering_key="k")])
+    clock.advance(60)
+    store.publish("till", ["c"])
+    options = read_options({"root": str(tmp_path), "topic": "till", "pushFilters": pushes})
+    reader: Any = batch_reader(options, columns_of(options))
+    if pushes == "true":
+        assert list(reader.pushFilters([] if filter_ is None else [filter_])) == []
+    parts = reader.partitions()
+    read = [row for part in parts for batch in reader.read(part) for row in batch.to_pylist()]
+    assert sorted(row["data"] for row in read) == (
+        passing if pushes == "true" else [b"a", b"b", b"c"]
+    )
 
 
 def test_without_filters_everything_is_read() -> None:

@@ -105,6 +105,34 @@ def test_a_file_without_statistics_is_read(tmp_path: Path) -> None:
     assert DirectScans(lane.open_tables).fold(table, window).runs() == [(1, 4)]
 
 
+def test_each_commit_of_others_is_read_once_and_none_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read to see that it is whole; a look costs what is new, however long the log is."""
+    read: list[int | None] = []
+    real = DeltaTable.history
+
+    def history(table: DeltaTable, limit: int | None = None) -> Any:
+        read.append(limit)
+        return real(table, limit)
+
+    lane, other = (DirectLane(None, TableLocks(str(tmp_path))) for _ in range(2))
+    table = topic(lane, f"delta.`{tmp_path}/messages`", numbers(0, 1))
+    assert lane.read(table).num_rows == 1
+    monkeypatch.setattr(DeltaTable, "history", history)
+    for count in range(2, 8):
+        with monkeypatch.context() as unnoticed:
+            unnoticed.setattr(DeltaTable, "history", real)
+            other.append(table, numbers(count, 1), f"other {count}")
+        assert lane.read(table).num_rows == count
+    assert read == [1] * 6
+    read.clear()
+    for count in range(8, 12):
+        lane.append(table, numbers(count, 1), f"own {count}")
+        assert lane.read(table).num_rows == count
+    assert read == []
+
+
 @dataclass
 class Busy:
     """A topic, and a lane whose reads of the history are each crossed by a commit of another."""

@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from pubsub_delta.errors import DataLoss
@@ -148,3 +149,16 @@ def test_a_part_has_the_positions_of_32768_messages_at_most(bench: Bench) -> Non
         [(32_768, 32_768), (65_535, 65_535)],
         [(65_536, 65_536)],
     ]
+
+
+def test_what_other_writers_left_out_of_a_message_is_null_or_empty(bench: Bench) -> None:
+    """Their messages may lack data, key or attributes; of a repeated attribute the first counts."""
+    rows = messages(0, None, b"a", ordering_key=[None, "k"])
+    place = rows.column_names.index("attributes")
+    twice = pa.array([None, [("a", "1"), ("a", "2")]], rows.schema.field(place).type)
+    rows = rows.set_column(place, rows.schema.field(place), twice)
+    table = topic(bench.lane, bench.table("messages", "0"), rows)
+    found = bench.scans.rows(table, EVERYTHING, ["data", "ordering_key", "attributes"])
+    assert found["data"].to_pylist() == [b"", b"a"]
+    assert [each or "" for each in found["ordering_key"].to_pylist()] == ["", "k"]
+    assert [dict(each or []) for each in found["attributes"].to_pylist()] == [{}, {"a": "1"}]

@@ -8,7 +8,7 @@ TABLE_WRITES = ("lanes/test_table_writes", "lanes/test_table_rows", "lanes/test_
 
 NEAREST: dict[str, tuple[str, ...]] = {
     **NEAREST_OF_SURFACES,
-    "delivery/surveys.py": ("survey",),
+    "delivery/surveys.py": ("survey", "missing_statistics"),
     "operations/find.py": (
         "find",
         "wrong_arguments",
@@ -16,6 +16,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "console_messages",
         "console_live_messages",
         "console_dead_letters",
+        "missing_statistics",
     ),
     "policy/json_fields.py": ("find",),
     "policy/message_queries.py": ("wrong_arguments", "find"),
@@ -35,8 +36,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_added_columns",
         "lanes/test_upkeep",
     ),
-    "tables/lanes/direct/credentials.py": ("lanes_choice",),
-    "tables/lanes/direct/errors.py": ("storage_failures",),
+    "tables/lanes/direct/credentials.py": ("lanes_choice", "storage_settings"),
+    "tables/lanes/direct/errors.py": ("storage_failures", "forked_processes"),
     "tables/lanes/direct/filters.py": ("stored_attributes", "lanes/test_scans"),
     "tables/lanes/direct/filter_cache.py": (
         "lanes/test_scans",
@@ -81,9 +82,9 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/lanes/direct/history.py": ("lanes/test_direct",),
     "tables/lanes/direct/targets.py": (*TABLE_WRITES, "lanes/test_cut_logs"),
-    "tables/lanes/choice.py": ("lanes_choice",),
+    "tables/lanes/choice.py": ("lanes_choice", "tables_in_memory"),
     "tables/lanes/s3_writers.py": ("lanes_choice",),
-    "session.py": ("session_settings", "no_jvm", "dependencies"),
+    "session.py": ("session_settings", "no_jvm", "dependencies", "storage_settings"),
     "policy/ack_ids.py": ("ack_ids",),
     "policy/ack_state.py": ("spans", "replay", "snapshots", "delivery_order"),
     "policy/delivery.py": (
@@ -222,24 +223,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "simulation",
         "lanes/test_table_rows",
     ),
-    "datasource/validation.py": ("data_source_checking",),
-    "datasource/columns.py": ("data_source_options",),
-    "datasource/consumer.py": (
-        "older_checkpoints",
-        "data_source_consumer",
-        "data_source_parts",
-        "data_source_subscribing",
-    ),
-    "datasource/offsets.py": ("data_source_consumer",),
-    "datasource/options.py": ("data_source_options",),
-    "datasource/partitions.py": (
-        "data_source_parts",
-        "data_source_consumer",
-        "lanes/test_data_source_reads",
-    ),
-    "datasource/partition_reader.py": ("lanes/test_data_source_reads",),
-    "datasource/stream_reader.py": ("lanes/test_data_source_stream",),
-    "datasource/writing.py": ("lanes/test_data_source_files",),
     "delivery/leases.py": ("reading_leases", "unreadable_messages", "tables_in_memory"),
     "delivery/unreadable.py": ("unreadable_messages",),
     "delivery/sources.py": (
@@ -297,6 +280,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "find",
         "races",
         "survey",
+        "missing_statistics",
     ),
     "tables/messages/position_allocator.py": ("tables_in_memory",),
     "callbacks.py": ("callbacks", "subscriber", "subscriber_end"),
@@ -311,6 +295,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "expiration",
         "schema_publishing",
         "order_of_writes",
+        "races",
+        "lanes/test_registry",
     ),
     "tables/registry/resource_table.py": (
         "resource_table",
@@ -333,11 +319,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "micro_batch_lease",
         "data_source_consumer",
     ),
-    "datasource/batch_reader.py": ("lanes/test_data_source_filters",),
     "exporter.py": ("exporter",),
-    "jobs/export_metrics.py": ("lanes/test_jobs",),
-    "jobs/sources.py": ("job_sources",),
-    "jobs/publish.py": ("delta/test_job_batches",),
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
     "policy/schemas/avro_defaults.py": ("schema_typing",),
     "tables/messages/commits.py": (
@@ -372,9 +354,9 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/direct/storage.py": ("lanes_choice",),
     "tables/lanes/retries.py": ("storage_failures", "swaps"),
     "tables/lanes/storage_errors.py": ("storage_failures", "lanes/test_failing_disks"),
-    "tables/messages/sizes.py": ("publish_calls", "find"),
-    "tables/registry/rows.py": ("lanes/test_registry", "tables_in_memory"),
-    "tables/typed.py": ("tables_in_memory",),
+    "tables/messages/sizes.py": ("publish_calls", "find", "metrics_of_a_store"),
+    "tables/registry/rows.py": ("lanes/test_registry", "tables_in_memory", "registry_rows"),
+    "tables/typed.py": ("tables_in_memory", "schema_typing"),
 }
 """Unit tests of a module, besides the examples in its docstrings. Others follow anyway."""
 NEAREST |= {

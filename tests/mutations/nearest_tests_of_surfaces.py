@@ -1,4 +1,4 @@
-"""The tests that are nearest to each module of the console, the commands, jobs and server."""
+"""The tests that are nearest to each module of console, commands, jobs, server and data source."""
 
 from __future__ import annotations
 
@@ -101,7 +101,12 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/push_tokens.py": ("push_tokens",),
     "server/authorization.py": ("server_forwarding", "server_access", "server_access_changes"),
     "server/authentication.py": ("access_files",),
-    "server/interceptors.py": ("server_access", "server_access_changes", "server_memory"),
+    "server/interceptors.py": (
+        "server_access",
+        "server_access_changes",
+        "server_memory",
+        "server_counters",
+    ),
     "server/policy_files.py": ("access_files",),
     "server/stored_policies.py": ("server_access_changes",),
     "server/table_writing.py": ("server_table_writers", "lanes/test_table_server"),
@@ -112,7 +117,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "cli/publish.py": ("cli_publish",),
     "server/publishing.py": ("server_gathering", "server_schemas"),
     "server/listening.py": ("server_listening",),
-    "server/multiplexer.py": ("server_multiplexer",),
+    "server/multiplexer.py": ("server_multiplexer", "server_connections"),
     "server/dispatcher.py": (
         "server_polls",
         "server_rims",
@@ -220,7 +225,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "cli/endpoint/connection.py": ("cli_endpoint_reached", "cli_endpoint"),
     "cli/endpoint/methods.py": ("cli_endpoint", "cli_endpoint_reached"),
     "cli/endpoint/policies.py": ("cli_policies",),
-    "cli/endpoint/resources.py": ("cli_endpoint", "cli_push"),
+    "cli/endpoint/resources.py": ("cli_endpoint", "cli_push", "fine_times"),
     "cli/endpoint/schemas.py": ("cli_schemas",),
     "cli/grammar/calls.py": (
         "cli_transforms",
@@ -247,17 +252,17 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "cli/prompt.py": ("shell",),
     "cli/push_options.py": ("cli_push",),
     "cli/schema_options.py": ("cli_schemas",),
-    "cli/schemas.py": ("cli_schemas",),
+    "cli/schemas.py": ("cli_schemas", "cli_changed"),
     "cli/serve.py": ("server_command", "server_console"),
     "cli/shell.py": (
         "cli_transforms",
         "shell",
     ),
-    "cli/snapshots.py": ("cli_arguments", "cli_formats"),
-    "cli/subscriptions.py": ("cli_arguments", "cli_push", "cli_formats"),
+    "cli/snapshots.py": ("cli_arguments", "cli_formats", "cli_changed"),
+    "cli/subscriptions.py": ("cli_arguments", "cli_push", "cli_formats", "cli_changed"),
     "cli/suggestions.py": ("cli_terminal",),
     "cli/terminal.py": ("cli_terminal", "cli_pull"),
-    "cli/topics.py": ("cli_arguments", "cli_schemas", "cli_formats"),
+    "cli/topics.py": ("cli_arguments", "cli_schemas", "cli_formats", "cli_changed"),
     "console/application.py": ("console_pages", "console_security", "console_sessions"),
     "console/auth.py": ("console_security", "console_sessions"),
     "console/context.py": ("console_pages", "console_lists", "console_flows"),
@@ -276,7 +281,12 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "console_flows",
         "console_schemas",
     ),
-    "server/backend.py": ("server_transport", "server_gathering"),
+    "server/backend.py": (
+        "server_transport",
+        "server_gathering",
+        "server_rims",
+        "lanes/test_table_server",
+    ),
     "server/counters.py": ("server_counters",),
     "server/grpc_services.py": ("server_answers", "server_transport"),
     "server/internal_channel.py": ("server_rest",),
@@ -292,4 +302,26 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_schemas",
         "server_command",
     ),
+    "datasource/validation.py": ("data_source_checking",),
+    "datasource/columns.py": ("data_source_options",),
+    "datasource/consumer.py": (
+        "older_checkpoints",
+        "data_source_consumer",
+        "data_source_parts",
+        "data_source_subscribing",
+    ),
+    "datasource/offsets.py": ("data_source_consumer",),
+    "datasource/options.py": ("data_source_options",),
+    "datasource/partitions.py": (
+        "data_source_parts",
+        "data_source_consumer",
+        "lanes/test_data_source_reads",
+    ),
+    "datasource/partition_reader.py": ("lanes/test_data_source_reads",),
+    "datasource/stream_reader.py": ("lanes/test_data_source_stream",),
+    "datasource/writing.py": ("lanes/test_data_source_files",),
+    "datasource/batch_reader.py": ("lanes/test_data_source_filters",),
+    "jobs/export_metrics.py": ("lanes/test_jobs",),
+    "jobs/sources.py": ("job_sources",),
+    "jobs/publish.py": ("delta/test_job_batches",),
 }

@@ -11,7 +11,7 @@ from typing import Any
 
 import grpc
 
-from pubsub_delta.server.authorization import Authorizer, store_authorizer
+from pubsub_delta.server.authorization import Authorizer, may_forward, store_authorizer
 from pubsub_delta.server.grpc_services import SERVICES
 from pubsub_delta.server.security import Security
 from tests.unit.access_files import SNAPSHOT, SUBSCRIPTION, TOPIC, token_of, write
@@ -62,7 +62,7 @@ def world(path: Path, *bound_to: Any, **more: Any) -> Iterator[World]:
     backend = WorldBackend()
     write(path, *bound_to, **more)
     access = store_authorizer(path, lambda: backend.store._tables, backend.now)
-    backend._may_forward = access.may_forward
+    backend._may_forward = may_forward(access)
     backend.store.create_topic(TOPIC)
     backend.store.create_subscription(SUBSCRIPTION, TOPIC)
     backend.store.create_snapshot(SNAPSHOT, SUBSCRIPTION)

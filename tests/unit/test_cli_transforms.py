@@ -12,6 +12,7 @@ from pubsub_delta.cli.formats import parse_format, projected
 from pubsub_delta.cli.grammar.context import Context
 from pubsub_delta.cli.grammar.time_transforms import read_as_time
 from pubsub_delta.cli.periods import Period, parse_period
+from pubsub_delta.cli.printing import render
 from pubsub_delta.cli.shell import CONTINUED, PROMPT, commands
 from pubsub_delta.cli.times import parse_duration
 
@@ -155,3 +156,15 @@ def test_the_prompt_tells_whether_a_command_goes_on() -> None:
     assert list(commands(read)) == ["one  two", "three  four  five", "six"]
     first, more = PROMPT, CONTINUED
     assert asked == [first, more, first, first, first, more, more, first, more]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "is_boxed"),
+    [("box", True), ("no-box", False), ("box,no-box", False), ("no-box,box", True)],
+)
+def test_of_an_attribute_and_its_opposite_the_later_one_holds(
+    attributes: str, is_boxed: bool
+) -> None:
+    """As of flags of a command line."""
+    drawn = render([{"name": "a"}], parse_format(f"table[{attributes}](name)"), single=False)
+    assert drawn.startswith("┌") is is_boxed

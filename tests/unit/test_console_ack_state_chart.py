@@ -21,7 +21,7 @@ from pubsub_delta.delivery.surveys import AckStateSurvey, SurveyedSpan
 from pubsub_delta.metrics import Measured, Metrics
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations.survey import DayCount, SubscriptionMoment
-from tests.unit.browsing import Browser, words
+from tests.unit.browsing import Browser, elements, words
 from tests.unit.builders import DAY, HOUR, MINUTE, at
 
 STATES = ["available", "leased", "backing_off", "forwarding", "acked", "retained"]
@@ -238,6 +238,19 @@ def test_the_page_draws_what_the_subscription_holds() -> None:
         "Acked, kept to replay: 1 message",
     ]
     assert "Available: 3, Leased: 1, Acked, kept to replay: 1" in html
+
+
+@pytest.mark.parametrize("asked", ["by=position", "by=position&start=1&end=3", "by=time&start=9"])
+def test_a_chart_that_is_drawn_anew_shows_the_same_part(asked: str) -> None:
+    """What changes while somebody looks closer does not take them back to the whole."""
+    browser = Browser()
+    browser.world.publish(*"abcd")
+    html = browser.get(f"/subscriptions/first/ack-state-chart?{asked}").text
+    section = next(given for tag, given in elements(html) if given.get("id") == "ack-state-chart")
+    again = (section["hx-get"] or "").partition("?")[2]
+    is_part = "end=" in asked
+    assert again == (asked if is_part else asked.partition("&")[0])
+    assert ("Show all" in words(html)) is is_part
 
 
 def test_days_without_messages_have_no_bar() -> None:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from typing import Any
 
 import pytest
 
 pytest.importorskip("fastapi")
 
-from pubsub_delta.resources import DeadLetterPolicy
+from pubsub_delta.resources import (
+    DeadLetterPolicy,
+    ExpirationPolicy,
+    PushConfig,
+    RetryPolicy,
+)
 from tests.unit.browsing import Browser, elements, words
 from tests.unit.builders import HOUR
 
@@ -93,6 +99,47 @@ def test_a_long_listing_is_shown_in_pages() -> None:
     assert "Page 2 of 2" in words(second)
     assert "Page 2 of 2" in words(browser.get("/topics?page=99").text)
     assert browser.get("/topics?page=nonsense").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({}, "Delivery Pull Acknowledgement deadline 10 s"),
+        ({"ack_deadline_seconds": 45}, "Acknowledgement deadline 45 s"),
+        ({}, "Message retention 7 d, unacknowledged only"),
+        (
+            {"message_retention_duration": "2h", "retain_acked_messages": True},
+            "Message retention 2 h, and acknowledged ones",
+        ),
+        ({}, "Expires After 31 d without use"),
+        ({"expiration_policy": ExpirationPolicy(None)}, "Expires Never"),
+        ({}, "Filter None"),
+        ({"filter": "attributes:a"}, "Filter attributes:a"),
+        ({}, "Message ordering Off"),
+        ({"enable_message_ordering": True}, "Message ordering On"),
+        ({}, "Exactly-once delivery Off"),
+        ({"enable_exactly_once_delivery": True}, "Exactly-once delivery On"),
+        ({}, "Dead lettering Off Redelivery Immediately"),
+        (
+            {"dead_letter_policy": DeadLetterPolicy("letters", 7)},
+            "Dead lettering To letters after 7 delivery attempts",
+        ),
+        (
+            {"retry_policy": RetryPolicy("10s", "5m")},
+            "Redelivery After exponential backoff, 10 s to 5 min",
+        ),
+        ({}, "Labels None"),
+        ({"labels": {"team": "gates", "tier": "a"}}, "Labels team : gates tier : a"),
+        (
+            {"push_config": PushConfig("https://h.example/push")},
+            "Delivery Push to https://h.example/push",
+        ),
+    ],
+)
+def test_the_page_of_a_subscription_tells_each_field_as_it_is(
+    fields: dict[str, Any], told: str
+) -> None:
+    assert told in words(Browser(**fields).get("/subscriptions/first/details").text)
 
 
 def test_a_detached_subscription_says_so() -> None:

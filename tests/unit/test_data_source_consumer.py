@@ -14,6 +14,7 @@ import pytest
 
 from pubsub_delta import DeadLetterPolicy, FailedPrecondition, Message, NotFound
 from pubsub_delta.datasource import partitions
+from pubsub_delta.datasource.offsets import Offset
 from pubsub_delta.policy.ack_ids import AckId
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 from tests.unit.querying import Query, a_store, end, texts
@@ -262,6 +263,21 @@ def test_a_lease_is_extended_for_as_long_as_the_process_lives() -> None:
     assert store.backlog() == {"a": "leased", "b": "leased", "c": "leased"}
     store.be_at(11)
     assert [each.data for each in store.pull()] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("starts_again", [True, False])
+def test_a_planned_micro_batch_of_another_subscription_is_refused(starts_again: bool) -> None:
+    """ "A checkpoint belongs to one subscription", also where that is gone since the plan."""
+    store = a_store()
+    query = Query(store)
+    query.plan()
+    store.store.delete_subscription(NAME)
+    store.store.create_subscription(NAME, TOPIC)
+    if starts_again:
+        query.start()
+    query.committed = Offset(query.planned.subscription) if query.planned else None
+    with pytest.raises(FailedPrecondition, match="checkpoint: it belongs to another subscription"):
+        query.run()
 
 
 def test_a_checkpoint_of_another_subscription_is_refused() -> None:

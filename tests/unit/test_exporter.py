@@ -222,6 +222,22 @@ def test_it_measures_in_the_background_and_goes_on_after_an_error() -> None:
     assert len(turns) == after
 
 
+def test_it_measures_once_in_an_interval() -> None:
+    """A measurement reads every ack state of the store: it is not made all the time."""
+    clock, measured = ManualClock(), threading.Event()
+    turns: list[int] = []
+
+    def measure() -> list[MetricRow]:
+        turns.append(1)
+        measured.set()
+        return rows(clock)
+
+    with made(measure, clock, "1h"):
+        assert measured.wait(30)
+        assert not threading.Event().wait(0.2)
+        assert turns == [1]
+
+
 def test_it_can_be_registered_where_a_program_has_its_metrics() -> None:
     clock = ManualClock()
     registry = CollectorRegistry()

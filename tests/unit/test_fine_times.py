@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from pubsub_delta.cli import times
+from pubsub_delta.cli.endpoint import resources
 from pubsub_delta.clock import UTC, from_nanos, read_time
 from pubsub_delta.console.forms import Form, utc_time
 from pubsub_delta.durations import parse_duration
@@ -22,6 +23,9 @@ DAY = "2026-01-01"
 """That of START."""
 _Seek = message_class("SeekRequest")
 _Subscription = message_class("Subscription")
+_Snapshot = message_class("Snapshot")
+_Received = message_class("ReceivedMessage")
+_Schema = message_class("Schema")
 
 
 class Finer(datetime):
@@ -100,6 +104,29 @@ def test_a_time_between_two_microseconds_is_the_later_one(
 def test_a_time_up_to_which_something_counts_is_the_earlier_one(nanos: int) -> None:
     """What was published until then, and then, is the same for both."""
     assert read_time(f"{DAY}T00:00:00.{nanos:09}Z", "as_of", until=True) == START + MICROSECOND
+
+
+def received(time: dict[str, int]) -> datetime:
+    message = {"message_id": "1", "publish_time": time}
+    return resources.received_of(_Received(ack_id="a", message=message)).publish_time
+
+
+def expiring(time: dict[str, int]) -> datetime:
+    return resources.snapshot_of(_Snapshot(name="s", topic="t", expire_time=time)).expire_time
+
+
+def revised(time: dict[str, int]) -> datetime:
+    schema = _Schema(name="s", type_="AVRO", revision_create_time=time)
+    return resources.schema_of(schema).revision_create_time
+
+
+@pytest.mark.parametrize("read", [received, expiring, revised])
+@pytest.mark.parametrize("nanos", [1000, 1001, 1999])
+def test_a_time_that_a_server_tells_is_not_shown_as_a_later_one(
+    read: Callable[[dict[str, int]], datetime], nanos: int
+) -> None:
+    """Another server than this one has nanoseconds; a seek to what is shown leaves nothing out."""
+    assert read({"seconds": int(START.timestamp()), "nanos": nanos}) == START + MICROSECOND
 
 
 def test_the_last_time_that_there_is_stays_the_last_one() -> None:

@@ -6,6 +6,7 @@ Waiting takes no time: the clock goes on by as long as the lease is waited upon.
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -81,6 +82,19 @@ def test_a_batch_that_takes_longer_than_its_lease_is_written_once(
     assert code == 0, told
     assert "2 acked, 0 acked too late" in told
     assert slow.world.backlog() == {}
+
+
+def test_what_is_acked_after_its_lease_is_counted_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others may have been given it, so that it may be written twice: whoever runs the job is told.
+
+    The lease ends though it is extended, as on a machine that slept.
+    """
+    slow = Slow(monkeypatch)
+    monkeypatch.setattr(leases, "extended", lambda *_: nullcontext())
+    monkeypatch.setattr(outputs, "append", lambda *_, **__: slow.world.driver.clock.advance(40))
+    slow.world.publish("a", "b")
+    code, told = slow.consume()
+    assert (code, "0 acked, 2 acked too late" in told) == (0, True), told
 
 
 def test_a_lease_is_extended_though_an_earlier_extension_has_failed() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.session import DELTA_SETTINGS, SPEED_SETTINGS
-from pubsub_delta.tables.lanes.choice import Lanes
+from pubsub_delta.tables.lanes.choice import MANY_MESSAGES, Lanes
 from pubsub_delta.tables.lanes.protocol import TableMissing
 from pubsub_delta.tables.lanes.s3_writers import LANE_PROPERTY
 from pubsub_delta.tables.layout import layout_of
@@ -72,6 +72,18 @@ def test_who_has_no_spark_is_told_why_the_root_needs_one(root: str, told: str) -
 
     with pytest.raises(FailedPrecondition, match=told):
         Lanes(fail, layout_of(root)).spark  # noqa: B018
+
+
+@pytest.mark.parametrize("count", [0, 1, MANY_MESSAGES, 10 * MANY_MESSAGES])
+def test_without_a_session_this_process_reads_any_number_of_messages(count: int) -> None:
+    """Spark reads many messages only "where a session has been started"; this starts none."""
+
+    def fail() -> Any:
+        raise FailedPrecondition("it has no Java")
+
+    for spark in (None, fail):
+        found = Lanes(spark, layout_of("/data/pubsub"))
+        assert found.scans(count) is found.local_scans
 
 
 class Conf:

@@ -12,6 +12,7 @@ import pytest
 from pubsub_delta.errors import NotFound
 from pubsub_delta.operations import metrics
 from pubsub_delta.policy.ack_state import AckState
+from pubsub_delta.tables.messages import sizes
 from tests.unit.builders import MINUTE, at
 from tests.unit.in_memory import NAME, InMemory
 
@@ -26,6 +27,38 @@ def test_leased_messages_are_undelivered_and_outstanding_until_their_lease_is_ov
         told = store.store.metrics(NAME)
         assert told["num_undelivered_messages"] == 3
         assert told["num_outstanding_messages"] == outstanding
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("is_quick", [False, True])
+def test_only_of_a_large_topic_are_bytes_estimated_and_then_it_is_told(
+    monkeypatch: pytest.MonkeyPatch, is_quick: bool, exact: bool
+) -> None:
+    """A small topic is read; of another all are read with ``exact`` alone."""
+    if not is_quick:
+        monkeypatch.setattr(sizes, "QUICK_MESSAGES", 0)
+    store = InMemory()
+    store.publish("a", "a" * 99)
+    store.ack("a")
+    told = store.store.metrics(NAME, exact=exact)
+    is_read = is_quick or exact
+    assert told["backlog_bytes"] == (99 if is_read else 50)
+    assert ("backlog_bytes" in told.estimates) is not is_read
+    topic = store.store.metrics("projects/local/topics/flights", exact=exact)
+    assert topic["byte_cost"] == 100
+    assert ("byte_cost" in topic.estimates) is not is_read
+
+
+def test_a_topic_without_retention_retains_no_message() -> None:
+    """``num_retained_messages``: those that the topic's own retention covers."""
+    store = InMemory()
+    store.publish("a", "b")
+    for minute, retention, retained in ((1, None, 0), (2, "1d", 1)):
+        store.be_at(minute * MINUTE)
+        store.store.update_topic("flights", message_retention_duration=retention)
+        store.publish("c")
+        told = store.store.metrics("projects/local/topics/flights", exact=True)
+        assert told["num_retained_messages"] == retained
 
 
 def test_only_retained_messages_that_a_seek_brings_back_are_counted() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,6 +17,7 @@ from pubsub_delta.tables.messages.commits import History
 from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
 from tests.model.memory import LAYOUT
+from tests.model.memory_lane import MemoryLane
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 
 
@@ -214,3 +216,22 @@ def test_messages_are_counted_though_their_commit_counts_none(
     monkeypatch.setattr(History, "published_as", lambda *_: of_frame)
     result = publish.PublishResult(messages, commit.publish_time, "app:1")
     assert (result.message_count, len(list(result.message_ids))) == (2, 2)
+
+
+def test_the_log_of_a_topic_that_is_known_is_read_along_with_those_of_its_lookup(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In object storage each log takes a request; a process knows the topics that it has used."""
+    world, asked = InMemory(), set[str]()
+
+    def prefetching(_: MemoryLane, *tables: str) -> AbstractContextManager[None]:
+        asked.update(tables)
+        return nullcontext()
+
+    store = world.driver.open()
+    table = LAYOUT.messages(world.store.get_topic(TOPIC).uid)
+    monkeypatch.setattr(MemoryLane, "prefetching", prefetching)
+    store.publish(TOPIC, ["a"])
+    assert table not in asked
+    store.publish(TOPIC, ["b"])
+    assert table in asked

@@ -15,6 +15,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.permissions import METHODS
 from pubsub_delta.resources import DeadLetterPolicy
+from pubsub_delta.server.authorization import may_forward
 from pubsub_delta.server.grpc_services import (
     IAM_POLICY,
     PUBLISHER,
@@ -35,6 +36,7 @@ from tests.unit.access_files import (
     TOPIC,
     bound,
 )
+from tests.unit.builders import PLAIN
 from tests.unit.raw_calls import Server, refused
 from tests.unit.serving import LONG
 from tests.unit.serving_access import rest, world
@@ -322,3 +324,8 @@ def test_schemas_are_guarded_as_the_rest(path: Path) -> None:
         assert not server.as_(ANN).call(SCHEMA_SERVICE, "ListSchemas", parent="projects/p").schemas
         with refused("PERMISSION_DENIED"):
             server.as_(ANN).call(SCHEMA_SERVICE, "CreateSchema", parent="projects/p")
+
+
+def test_without_access_control_dead_letters_of_every_subscription_are_forwarded() -> None:
+    """Whom nobody has given roles cannot lack one; with access control the agent needs two."""
+    assert may_forward(None)(PLAIN)

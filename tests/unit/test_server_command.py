@@ -73,11 +73,16 @@ def test_a_public_address_is_refused_before_anything_is_started() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["8085", "localhost", "localhost:", "localhost:99999", "a/b:1", f"a:{'9' * 5000}"]
+    "text", ["8085", "localhost", "localhost:", "localhost:65536", "a/b:1", f"a:{'9' * 5000}"]
 )
 def test_an_address_is_a_host_and_a_port(text: str) -> None:
     with pytest.raises(InvalidArgument, match="host-port"):
         split_address(text)
+
+
+@pytest.mark.parametrize("port", [0, 1, 65535])
+def test_a_port_is_any_number_of_two_bytes(port: int) -> None:
+    assert split_address(f"localhost:{port}") == ("localhost", port)
 
 
 def test_a_record_is_one_line_of_json() -> None:

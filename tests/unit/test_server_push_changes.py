@@ -24,6 +24,7 @@ from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.push_window import PushWindow
 from pubsub_delta.server import pushing, subscription_workers
+from pubsub_delta.server.push_endpoint import PushEndpoint
 from pubsub_delta.server.pushing import Pushers
 from tests.endpoints import listening
 from tests.unit.builders import PLAIN
@@ -105,6 +106,32 @@ def test_what_another_process_changes_is_noticed(monkeypatch: pytest.MonkeyPatch
             pulled = subscriber.pull(subscription=SUBSCRIPTION, max_messages=1, timeout=LONG)
             assert pulled.received_messages[0].message.data == b"pulled again"
         assert len(one.requests) == len(other.requests) == 1
+
+
+def test_connections_to_an_endpoint_end_with_the_last_request_under_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A subscription that is pulled from now on keeps no connection to where it was pushed."""
+    monkeypatch.setattr(subscription_workers, "REFRESH_SECONDS", 0.05)
+    ended: list[str] = []
+    close = PushEndpoint.close
+
+    async def noted(endpoint: PushEndpoint) -> None:
+        await close(endpoint)
+        ended.append("closed")
+
+    monkeypatch.setattr(PushEndpoint, "close", noted)
+    released = threading.Event()
+    with listening(lambda _: 204 if released.wait(LONG) else 500) as endpoint:
+        store = Looked({"push_config": PushConfig(endpoint.url)})
+        with serving(store, SELDOM) as address, clients(address) as (publisher, _):
+            publish_all(publisher, "a")
+            eventually(lambda: endpoint.requests)
+            store.set(None)
+            assert ended == []
+            released.set()
+            eventually(lambda: ended)
+            assert endpoint.data == [b"a"]
 
 
 def test_what_waits_is_not_pushed_to_the_endpoint_of_a_successor(

@@ -98,6 +98,26 @@ def test_metadata_and_attributes_are_headers_if_wanted() -> None:
 
 
 @pytest.mark.parametrize(
+    ("bare", "attributes", "expected"),
+    [
+        (None, {"content-type": "text/plain"}, "application/json"),
+        (NoWrapper(), {"content-type": "text/plain"}, "application/octet-stream"),
+        (NoWrapper(write_metadata=True), {}, "application/octet-stream"),
+        (NoWrapper(write_metadata=True), {"type": "text/plain"}, "application/octet-stream"),
+        (NoWrapper(write_metadata=True), {"content-type": "text/plain"}, "text/plain"),
+        (NoWrapper(write_metadata=True), {"CONTENT-TYPE": "text/plain"}, "text/plain"),
+        (NoWrapper(write_metadata=True), {"content-type": "é"}, "application/octet-stream"),
+    ],
+)
+def test_each_request_tells_one_type_of_its_body(
+    bare: NoWrapper | None, attributes: dict[str, str], expected: str
+) -> None:
+    """Bare data is bytes of any kind, unless an attribute that is written says of which."""
+    told = sent(bare, attributes=attributes).headers
+    assert [value for name, value in told if name.lower() == "content-type"] == [expected]
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("Host", "other.example"),

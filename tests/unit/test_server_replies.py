@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import replace
@@ -22,7 +23,7 @@ from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.resources import Message
 from pubsub_delta.server.ack_failures import INVALID_ACK_ID, SUCCEEDED, TRANSIENT
 from pubsub_delta.server.grpc_services import PUBLISHER, SERVICES, SUBSCRIBER
-from pubsub_delta.server.status import DETAILS, AckIdFailure, check_lengths, status_of
+from pubsub_delta.server.status import DETAILS, AckIdFailure, abort, check_lengths, status_of
 from tests.unit.builders import PLAIN
 from tests.unit.serving import (
     LONG,
@@ -274,3 +275,21 @@ def test_what_was_not_written_is_no_success_where_acks_are_confirmed() -> None:
             subscriber.acknowledge(subscription=SUBSCRIPTION, ack_ids=[good], retry=None)
         store.before_exchange = lambda: None
         assert store.unacked == [0]
+
+
+@pytest.mark.parametrize(
+    ("error", "logged"), [(InvalidArgument("no name"), False), (KeyError("uid"), True)]
+)
+def test_a_failure_that_is_no_answer_is_logged(
+    caplog: pytest.LogCaptureFixture, error: Exception, logged: bool
+) -> None:
+    """A fault of the server is for its operator; what a client did wrong is for the client."""
+
+    class Context:
+        async def abort(self, code: Any, details: str, trailing_metadata: Any) -> None:
+            told.append(code)
+
+    told: list[Any] = []
+    asyncio.run(abort(Context(), error))
+    assert told == [grpc.StatusCode.INTERNAL if logged else grpc.StatusCode.INVALID_ARGUMENT]
+    assert [each.exc_info[1] for each in caplog.records if each.exc_info] == [error] * logged

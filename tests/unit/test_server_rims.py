@@ -6,6 +6,7 @@ import asyncio
 import gc
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -51,9 +52,9 @@ class Given:
         self.looks += not deliveries
 
 
-def with_seldom_polls(test: Callable[[Calls], Any]) -> None:
+def with_seldom_polls(test: Callable[[Calls], Any], timing: Timing = SELDOM) -> None:
     async def run(calls: Calls) -> None:
-        calls.go_by(Hub(calls.backend, calls.backend.counted, SELDOM, calls.backend.now))
+        calls.go_by(Hub(calls.backend, calls.backend.counted, timing, calls.backend.now))
         try:
             await test(calls)
         finally:
@@ -334,3 +335,34 @@ def test_ids_of_a_later_subscription_are_accepted_beside_those_of_the_one_before
         assert new.startswith(found.leaser.uid)
 
     running(test)
+
+
+def test_a_client_that_takes_much_is_leased_more_at_a_time() -> None:
+    """A commit is slow; messages that a client will ask for next are leased along with others."""
+    pulls = 20
+
+    async def test(calls: Calls) -> int:
+        await calls.publish(*map(str, range(20 * pulls)))
+        uid = calls.store.get_subscription(NAME).uid
+        before = calls.store._tables.ack_state_tables.read(uid).revision
+        for _ in range(pulls):
+            await calls.pull(10)
+        return calls.store._tables.ack_state_tables.read(uid).revision - before
+
+    assert running(test) < pulls
+
+
+def test_acks_that_come_one_after_the_other_are_written_together() -> None:
+    """``--group-commit``: the time in which acknowledgements are gathered into one commit."""
+
+    async def test(calls: Calls) -> None:
+        await calls.publish(*map(str, range(30)))
+        ack_ids, counted = await calls.pull(30), calls.backend.counted
+        before = counted.exchanges
+        for each in ack_ids:
+            await calls.acknowledge(each)
+            await asyncio.sleep(0.005)
+        await soon(lambda: not calls.store.metrics(NAME)["num_undelivered_messages"])
+        assert counted.exchanges - before < 10
+
+    with_seldom_polls(test, replace(SELDOM, gather=0.5))

@@ -37,6 +37,7 @@ from pubsub_delta.server import update_masks, wire
 from pubsub_delta.server.ack_failures import INVALID_ACK_ID, SUCCEEDED, TRANSIENT
 from pubsub_delta.server.security import Security
 from pubsub_delta.server.status import AckIdFailure, status_of
+from pubsub_delta.table_config import TableConfig, TableState
 from tests.unit.builders import PLAIN, START
 
 DAY = timedelta(days=1)
@@ -329,3 +330,16 @@ def test_every_field_of_a_subscription_is_written_and_read_back() -> None:
     fields = wire.subscription_fields(wire.subscription_message(full))
     assert len(fields) == len(wire.SUBSCRIPTION_FIELDS)
     assert fields == {name: getattr(full, name) for name in fields}
+
+
+@pytest.mark.parametrize("state", [*TableState, None, "STATE_UNSPECIFIED", 99])
+def test_the_state_of_a_table_is_read_back_and_one_that_nobody_knows_is_none(state: Any) -> None:
+    """Another server may have states that this client has not."""
+    if isinstance(state, TableState):
+        stored = replace(PLAIN, table_config=TableConfig("p.d.t", state=state))
+        message = wire.subscription_message(stored)
+    else:
+        config = {"table": "p.d.t", **({} if state is None else {"state": state})}
+        message = asked("Subscription", name=PLAIN.name, bigquery_config=config)
+    expected = state if isinstance(state, TableState) else None
+    assert wire.state_of(message.bigquery_config) == expected

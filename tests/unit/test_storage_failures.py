@@ -7,6 +7,7 @@ import pytest
 from pubsub_delta.errors import DataLoss, FailedPrecondition, Unavailable
 from pubsub_delta.tables.lanes.direct.errors import refused, translating_errors, unreachable
 from pubsub_delta.tables.lanes.protocol import Conflict
+from pubsub_delta.tables.lanes.storage_errors import translate_error
 
 TABLE = "delta.`s3a://bucket/store/topics`"
 LOCAL = "delta.`/data/store/topics`"
@@ -68,6 +69,10 @@ def test_a_storage_that_is_not_there_is_told_to_who_opens_a_table() -> None:
     told = unreachable(TABLE, OSError(GONE))
     assert isinstance(told, Unavailable)
     assert "cannot be reached (error sending request: client error (Connect)" in str(told)
+    twice = unreachable(TABLE, OSError(f"{GONE}HTTP error\n dns error\n no such host"))
+    assert "cannot be reached (dns error: no such host)" in str(twice), "the last try tells why"
+    bare = unreachable(TABLE, OSError("dns error\n no such host"))
+    assert "cannot be reached (dns error: no such host)" in str(bare)
     assert unreachable(TABLE, OSError(BUSY)) is None
 
 
@@ -81,3 +86,33 @@ def test_a_lost_race_is_a_conflict() -> None:
 
     with pytest.raises(Conflict), translating_errors(TABLE):
         raise CommitFailedError("Failed to commit transaction: 0")
+
+
+MESSAGES = f"/data/store/messages/{1:032x}"
+CATALOG = "`main`.`pubsub`.`topics`"
+
+
+@pytest.mark.parametrize(
+    ("file", "asked", "told"),
+    [
+        ("/data/store/topics/a.parquet", LOCAL, LOCAL),
+        ("file:///data/store/topics/_delta_log/0.json", LOCAL, LOCAL),
+        (f"{MESSAGES}/a.parquet", LOCAL, f"delta.`{MESSAGES}`"),
+        (f"file:{MESSAGES}/a.parquet", None, f"delta.`{MESSAGES}`"),
+        ("/data/other/a.parquet", LOCAL, None),
+        ("/data/store/topics_of_others/a.parquet", LOCAL, None),
+        ("/data/other/a.parquet", None, None),
+        ("/warehouse/main/topics/a.parquet", CATALOG, CATALOG),
+        ("/usr/lib/python3/json/decoder.py", LOCAL, LOCAL),
+        (None, LOCAL, LOCAL),
+        (None, None, None),
+    ],
+)
+def test_a_damaged_file_is_told_with_the_table_that_has_it(
+    file: str | None, asked: str | None, told: str | None
+) -> None:
+    """ "An error that names a file outside of the table is not" about it: a caller's own, say."""
+    text = f"FileNotFoundException: {file} is gone" if file else "Parquet magic bytes not found"
+    found = translate_error(OSError(text), asked)
+    assert (found and str(found).split(": ")[0]) == told
+    assert told is None or isinstance(found, DataLoss)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -12,6 +13,7 @@ from pubsub_delta import DeadLetterPolicy
 from pubsub_delta.delivery import surveys
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.operations.seek import SeekPreview
+from pubsub_delta.operations.survey import SubscriptionMoment
 from pubsub_delta.policy.ack_state import State
 from pubsub_delta.policy.positions import Positions
 from tests.unit.builders import DAY, HOUR, MINUTE, at
@@ -255,6 +257,44 @@ def test_metrics_over_time_end_with_what_the_metrics_say_now() -> None:
     assert told[-1].oldest_unacked_message_age == 3 * MINUTE
     metrics = store.store.metrics(NAME)
     assert told[-1].num_undelivered_messages == metrics["num_undelivered_messages"]
+
+
+def test_metrics_over_time_are_what_the_metrics_were_at_each_time() -> None:
+    """A chart of the past shows the numbers that somebody who looked then was shown."""
+    world = InMemory(dead_letter_policy=LETTERS)
+    steps: list[Callable[[], Any]] = [
+        lambda: world.publish("a", "b", "c"),
+        lambda: world.pull(1),
+        lambda: world.ack("b"),
+        lambda: world.publish("d"),
+        *[lambda: world.store.pull(NAME).nack()] * 5,
+        world.pull,
+        lambda: world.publish("e"),
+        lambda: world.store.pull(NAME).ack(),
+    ]
+    seen = []
+    for minute, step in enumerate(steps, 1):
+        world.be_at(minute * MINUTE)
+        step()
+        told = world.store.subscription_metrics(NAME)
+        age = 0.0
+        if told.oldest_unacked_publish_time is not None:
+            age = (world.now - told.oldest_unacked_publish_time).total_seconds()
+        seen.append(
+            SubscriptionMoment(
+                world.now,
+                told.num_undelivered_messages,
+                told.num_outstanding_messages,
+                age,
+                told.delivery_attempt or 0,
+                told.ack_message_count_success,
+                told.dead_letter_message_count,
+            )
+        )
+    moments = {each.time: each for each in world.store.subscription_history(NAME)}
+    assert [moments[each.time] for each in seen] == seen
+    assert max(each.delivery_attempt for each in seen) > 1
+    assert seen[-1].dead_letter_message_count == 3
 
 
 def test_metrics_over_time_have_one_moment_for_now() -> None:

@@ -113,6 +113,22 @@ def test_positions_are_given_out_once_however_long_ago_the_last_publish_was() ->
     assert min(ids(world.driver.open(), "c")) > max(before)
 
 
+def test_positions_of_messages_that_are_gone_are_not_given_out_again_though_their_log_is_cut() -> (
+    None
+):
+    """What the log still tells of the last publish counts, whatever was committed since."""
+    world = InMemory()
+    ids(world.store, "a")
+    messages = world.tables.messages(world.store.get_topic(TOPIC).uid)
+    lane = world.driver.world.lane
+    lane.cut_log(messages.table)
+    lane.restore(messages.table, messages.history.version())
+    before = ids(world.store, "b", "c")
+    lane.delete(messages.table, ())
+    lane.restore(positions_table(world), 0)
+    assert min(ids(world.driver.open(), "d")) > max(before)
+
+
 def test_positions_of_stored_messages_are_not_given_out_again_though_their_log_is_cut() -> None:
     world = InMemory()
     before, lane = ids(world.store, "a", "b"), world.driver.world.lane

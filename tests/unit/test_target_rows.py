@@ -210,3 +210,48 @@ def test_a_record_fits_a_column_whose_fields_all_have_its_types(
     found = RowConverter(config, "rows", columns, typing).mismatch()
     assert (found is None) is fits
     assert fits or "column box is struct" in str(found)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_field_without_a_column_hides_no_other_that_does_not_fit(place: int) -> None:
+    """``drop_unknown_fields`` leaves out that field alone, wherever it stands in the schema."""
+    pytest.importorskip("fastavro")
+    names = ["sku", "count"]
+    names.insert(place, "colour")
+    fields = [{"name": name, "type": "string"} for name in names]
+    definition = json.dumps({"type": "record", "name": "Order", "fields": fields})
+    revision = Revision("0a0b0c0d", START, definition)
+    typing = TypedReader("order", SchemaType.AVRO, revision, (revision,))
+    columns = pa.schema([("sku", pa.string()), ("count", pa.int64())])
+    config = TableConfig("shop.orders", use_topic_schema=True, drop_unknown_fields=True)
+    why = RowConverter(config, "rows", columns, typing).mismatch()
+    assert why is not None
+    assert why.startswith("column count is int64; string")
+    assert ";" not in why.partition("; ")[2]
+
+
+WRITTEN = ("subscription_name", "message_id", "publish_time", "attributes")
+
+
+@pytest.mark.parametrize("write_metadata", [False, True])
+@pytest.mark.parametrize("of_schema", [False, True])
+def test_a_column_is_not_null_only_where_something_is_written_to_it(
+    of_schema: bool, write_metadata: bool
+) -> None:
+    """A table that would take no row is refused, and one that takes them all is not."""
+    pytest.importorskip("fastavro")
+    fields = [{"name": "sku", "type": "string"}]
+    definition = json.dumps({"type": "record", "name": "Order", "fields": fields})
+    revision = Revision("0a0b0c0d", START, definition)
+    typing = TypedReader("order", SchemaType.AVRO, revision, (revision,)) if of_schema else None
+    config = TableConfig("shop.orders", use_topic_schema=of_schema, write_metadata=write_metadata)
+    given = {"sku" if of_schema else "data", *(WRITTEN if write_metadata else ())}
+    types = dict.fromkeys((*WRITTEN, "data", "sku"), pa.string())
+    types["publish_time"] = pa.timestamp("us", "UTC")
+    for required in types:
+        columns = pa.schema(
+            [pa.field(name, each, nullable=name != required) for name, each in types.items()]
+        )
+        why = RowConverter(config, "rows", columns, typing).mismatch()
+        told = f"column {required} is NOT NULL, and nothing is written to it"
+        assert why == (None if required in given else told)

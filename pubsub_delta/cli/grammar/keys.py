@@ -76,7 +76,7 @@ def value_at(record: Any, key: Key) -> Any:
         if isinstance(found, Mapping):
             if part is None:
                 return [value_at(found, (name, *rest)) for name in found] if rest else found
-            name = _spelled(part, found)
+            name = spelled(part, found)
             if name is None:
                 return None
             found = found[name]
@@ -123,11 +123,14 @@ def argument_key(text: str) -> Key:
         return (text,)
 
 
-def _spelled(part: str | int, record: Mapping[Any, Any]) -> str | int | None:
+def spelled(part: str | int, record: Mapping[Any, Any]) -> str | int | None:
+    """Return a name as a record spells it; None if it has no such name.
+
+    >>> spelled("message_id", {"messageId": "7"})
+    'messageId'
+    """
     if part in record:
         return part
     if isinstance(part, str):
-        for spelled in (camel_case(part), snake_case(part).lower()):
-            if spelled in record:
-                return spelled
+        return next((n for n in (camel_case(part), snake_case(part).lower()) if n in record), None)
     return None

@@ -92,8 +92,12 @@ def flattened(records: Sequence[Any], name: str) -> Iterator[Any]:
 
     >>> list(flattened([{"a": [1, 2]}, {"a": 3}, {}], "a[]"))
     [{'a': 1}, {'a': 2}, {'a': 3}, {}]
+    >>> list(flattened([{"a": {"b": [1, 2], "c": 3}}], "a.b[]"))
+    [{'a': {'b': 1, 'c': 3}}, {'a': {'b': 2, 'c': 3}}]
+    >>> list(flattened([{"messageIds": ["7", "8"]}], "message_ids[]"))
+    [{'messageIds': '7'}, {'messageIds': '8'}]
     """
-    from pubsub_delta.cli.grammar.keys import parse_key, value_at
+    from pubsub_delta.cli.grammar.keys import parse_key, spelled, value_at
 
     path: tuple[str | int, ...] = ()
     ends = []
@@ -112,7 +116,8 @@ def flattened(records: Sequence[Any], name: str) -> Iterator[Any]:
                 continue
             for item in items:
                 one = copy.deepcopy(record)
-                value_at(one, end[:-1])[end[-1]] = item
+                holder, last = value_at(one, end[:-1]), end[-1]
+                holder[spelled(last, holder) if isinstance(holder, dict) else last] = item
                 spread.append(one)
         found = spread
     yield from found

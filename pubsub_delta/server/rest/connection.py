@@ -144,8 +144,7 @@ class Connection:
         await self._reply(reply, closes=self._is_ending or not is_whole)
         if not is_whole:
             await self._drop_the_rest()
-        is_open = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
-        return is_open and not self._is_ending
+        return self._http.our_state is h11.DONE and not self._is_ending
 
     async def _head(self) -> RequestHead | None:
         """Read the request line and headers; None if no request comes."""

@@ -49,6 +49,8 @@ def refusal_of_spark(location: str, settings: Mapping[str, str]) -> str | None:
     True
     >>> refusal_of_spark("s3a://bucket/pubsub", {})[:42]
     'on S3 a commit of Spark overwrites one of '
+    >>> "set spark.delta.logStore.s3.impl to" in refusal_of_spark("s3://bucket/pubsub", {})
+    True
     >>> dynamodb = {"spark.delta.logStore.s3a.impl": "io.delta.storage.S3DynamoDBLogStore"}
     >>> refusal_of_spark("s3a://bucket/pubsub", dynamodb) is None
     True

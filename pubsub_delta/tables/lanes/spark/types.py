@@ -65,7 +65,18 @@ def arrow_frame(spark: SparkSession, rows: pa.Table, columns: pa.Schema) -> Data
 
 
 def normal(rows: pa.Table) -> pa.Table:
-    """Convert rows from Spark to the types of ``tables.schemas``, with times in UTC."""
+    """Convert rows from Spark to the types of ``tables.schemas``, with times in UTC.
+
+    >>> time = pa.timestamp("us", "Asia/Tokyo")
+    >>> parts = pa.list_(pa.map_(pa.large_string(), pa.struct([("at", time)])))
+    >>> fields = [("at", time), ("parts", parts), ("data", pa.large_binary()), ("n", pa.int64())]
+    >>> for type_ in normal(pa.schema(fields).empty_table()).schema.types:
+    ...     print(type_)
+    timestamp[us, tz=UTC]
+    list<item: map<string, struct<at: timestamp[us, tz=UTC]>>>
+    binary
+    int64
+    """
     wanted = [pa.field(each.name, _normal(each.type)) for each in rows.schema]
     return rows.cast(pa.schema(wanted))
 
