@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 
 from pubsub_delta.clock import Clock
-from pubsub_delta.delivery.leases import Lease
+from pubsub_delta.delivery.leases import Lease, check_held
+from pubsub_delta.delivery.unreadable import MissingMessages
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import acknowledge
@@ -19,7 +21,7 @@ from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import AckResult, ReceivedMessage
 from pubsub_delta.tables.schemas import BATCH
 from pubsub_delta.tables.store import Tables
-from pubsub_delta.threads import OfOneProcess
+from pubsub_delta.threads import refuse_to_pickle
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -30,7 +32,7 @@ AckIds: TypeAlias = "DataFrame | pa.Table | pa.Array | pa.ChunkedArray | Iterabl
 _NOTHING = AckTargets("", {})
 
 
-class PulledBatch(OfOneProcess):
+class PulledBatch:
     """The messages of one pull, leased together until ``ack_deadline``.
 
     Iterating yields a ``ReceivedMessage`` for each, in the order of receipt. ``arrow()`` returns
@@ -75,7 +77,10 @@ class PulledBatch(OfOneProcess):
 
     def arrow(self) -> pa.Table:
         """Return the messages as an Arrow table with the columns of ``df``, in order of receipt."""
-        return BATCH.empty_table() if self._lease is None else self._lease.arrow()
+        if self._lease is None:
+            return BATCH.empty_table()
+        with self._checking_lease(self._lease):
+            return self._lease.arrow()
 
     @property
     def message_count(self) -> int:
@@ -118,7 +123,20 @@ class PulledBatch(OfOneProcess):
 
     def __iter__(self) -> Iterator[ReceivedMessage]:
         if self._lease is not None:
-            yield from self._lease.messages()
+            with self._checking_lease(self._lease):
+                yield from self._lease.messages()
+
+    @contextmanager
+    def _checking_lease(self, lease: Lease) -> Iterator[None]:
+        """Tell of messages that are missing whether the lease was over; DataLoss if it was not."""
+        try:
+            yield
+        except MissingMessages as error:
+            now = self._clock.now()
+            check_held(self._tables, self._subscription, lease, error.positions, now)
+            raise
+
+    __reduce__ = refuse_to_pickle
 
     def __len__(self) -> int:
         return self.message_count

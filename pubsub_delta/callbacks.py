@@ -19,7 +19,7 @@ from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.outstanding import Delivery, Outstanding
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import Message, ReceivedMessage
-from pubsub_delta.threads import OfOneProcess
+from pubsub_delta.threads import refuse_to_pickle
 
 logger = logging.getLogger("pubsub_delta")
 
@@ -28,7 +28,7 @@ _EXTENDED_AT = 0.5
 
 
 @dataclass(eq=False, slots=True)
-class PulledMessage(OfOneProcess):
+class PulledMessage:
     """One delivery of a message, as a callback receives it: a ReceivedMessage with ack and nack.
 
     Any thread can call its methods, also after the callback has returned. The first ``ack`` or
@@ -47,6 +47,8 @@ class PulledMessage(OfOneProcess):
     delivery_attempt: int | None
     _callbacks: Callbacks = field(repr=False)
     _call: _Call = field(repr=False)
+
+    __reduce__ = refuse_to_pickle
 
     @property
     def message(self) -> Message:

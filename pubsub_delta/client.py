@@ -42,14 +42,14 @@ from pubsub_delta.policy.preconditions import check_if_unchanged, check_unchange
 from pubsub_delta.resources import AckResult, Message, Subscription, Topic
 from pubsub_delta.session import Sessions, check_session
 from pubsub_delta.tables.store import Tables
-from pubsub_delta.threads import OfOneProcess
+from pubsub_delta.threads import refuse_to_pickle
 
 if TYPE_CHECKING:  # pyspark and pyarrow take long to import
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 
-class PubSub(OfOneProcess):
+class PubSub:
     """A message store under one root, with Google Cloud Pub/Sub's semantics.
 
     Args:
@@ -84,6 +84,8 @@ class PubSub(OfOneProcess):
         self._tables = Tables(spark, root, lane=lane, tables_root=tables_root)
         self._project = check_project(project)
         self._clock: CheckedClock = CheckedClock(SystemClock() if clock is None else clock)
+
+    __reduce__ = refuse_to_pickle
 
     @property
     def spark(self) -> SparkSession:

@@ -21,7 +21,7 @@ from pubsub_delta.resources import (
     Message,
     PublishFlowControl,
 )
-from pubsub_delta.threads import OfOneProcess, stop_at_exit
+from pubsub_delta.threads import refuse_to_pickle, stop_at_exit
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ class _Queued:
     future: Future[str] = field(default_factory=Future)
 
 
-class Publisher(OfOneProcess):
+class Publisher:
     """Publishes single messages in batches, each of which is one commit.
 
     Args:
@@ -151,6 +151,8 @@ class Publisher(OfOneProcess):
             self._room.notify_all()
         if threading.current_thread() is not self._thread:
             self._thread.join()
+
+    __reduce__ = refuse_to_pickle
 
     def __enter__(self) -> Publisher:
         return self

@@ -20,7 +20,7 @@ from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import FlowControl
-from pubsub_delta.threads import OfOneProcess, stop_at_exit
+from pubsub_delta.threads import refuse_to_pickle, stop_at_exit
 
 logger = logging.getLogger("pubsub_delta")
 
@@ -45,7 +45,7 @@ class _Unread:
     needs: int = 1
 
 
-class StreamingPull(OfOneProcess):
+class StreamingPull:
     """The future of an asynchronous pull, which goes on until it is cancelled or fails.
 
     Args:
@@ -150,6 +150,8 @@ class StreamingPull(OfOneProcess):
     def add_done_callback(self, fn: Callable[[StreamingPull], object]) -> None:
         """Call a function with this future at the end, or at once if it has ended."""
         self._end.add_done_callback(lambda _: fn(self))
+
+    __reduce__ = refuse_to_pickle
 
     def __enter__(self) -> StreamingPull:
         return self

@@ -18,21 +18,16 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class OfOneProcess:
-    """What has locks, threads or open tables, and cannot be sent to another process.
+def refuse_to_pickle(of_one_process: object) -> NoReturn:
+    """Raise TypeError: the ``__reduce__`` of what has locks, threads or open tables.
 
-    Pickling it is a TypeError that tells what to do: so where a function for Spark's executors, or
-    for a pool of processes, refers to it.
+    It is raised where a function for Spark's executors, or for a pool of processes, refers to it.
     """
-
-    __slots__ = ()
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            f"a {type(self).__name__} cannot be pickled, as it belongs to its process; a function "
-            "that runs in another one opens the store there, as by PubSub(None, root), and gets "
-            "messages and ack ids as values"
-        )
+    raise TypeError(
+        f"a {type(of_one_process).__name__} cannot be pickled, as it belongs to its process; a "
+        "function that runs in another one opens the store there, as by PubSub(None, root), and "
+        "gets messages and ack ids as values"
+    )
 
 
 _working: weakref.WeakKeyDictionary[Any, Callable[[Any], object]] = weakref.WeakKeyDictionary()

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from pubsub_delta.delivery.sources import Source
+from pubsub_delta.delivery.sources import Source, source
 from pubsub_delta.delivery.unreadable import (
     LOST,
+    MissingMessages,
     SetAside,
-    missing_messages,
     positions_of,
     warn_unreadable,
 )
+from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.names import ResourceName
+from pubsub_delta.policy import replay
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_state import Span, union
 from pubsub_delta.policy.messages import size_of
@@ -26,6 +29,7 @@ from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.tables.lanes.choice import Lanes
 from pubsub_delta.tables.schemas import BATCH, MESSAGES
+from pubsub_delta.tables.store import Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -219,7 +223,27 @@ class Lease:
 
     def _check_all_there(self, lost: Positions) -> None:
         if lost:
-            raise missing_messages(self._table, len(lost), len(self.positions))
+            raise MissingMessages(self._table, len(lost), len(self.positions), lost)
+
+
+def check_held(
+    tables: Tables, name: ResourceName, lease: Lease, wanted: Positions, now: datetime
+) -> None:
+    """Raise an error if a lease holds some messages no more, so that they may be deleted.
+
+    NotFound if its subscription was deleted. FailedPrecondition if that was detached or sought, the
+    lease was over, or they were acknowledged.
+    """
+    current = source(tables, name, lease.source.uid)
+    stored = tables.ack_states.read(current.uid)
+    state = replay.catch_up(stored, current.terms, current.log(stored), now)
+    held = union(each for each in state.spans if each.lease_id == lease.lease_id)
+    if gone := wanted - held:
+        raise FailedPrecondition(
+            f"subscription {name}: {len(gone):,} of the messages of this batch are not leased by "
+            "it any more, and were deleted since; they were acknowledged, or the lease was over: "
+            "pull again"
+        )
 
 
 class _Attempts:

@@ -184,6 +184,19 @@ def test_errors_that_others_explain_are_none_of_the_stores() -> None:
     assert story.violations() == {}
 
 
+@pytest.mark.parametrize(("sought", "found"), [(NAME, {}), ("other", {"unexplained error": 1})])
+def test_a_seek_beside_a_pull_may_end_what_that_has_leased(
+    sought: str, found: dict[str, int]
+) -> None:
+    story = Story()
+    over = "2 of the messages of this batch are not leased by it any more"
+    story.op("pull", error="FailedPrecondition", text=over, lasts=5, subscription=NAME)
+    story.time -= 3
+    story.op("seek_time", {}, subscription=sought, time=0, by="q.0")
+    story.wait(20)
+    assert story.violations() == found
+
+
 def test_maintenance_that_fails_for_no_reason_is_found() -> None:
     story = Story()
     story.op("maintain", {"discarded": {}, "problems": {TOPIC: "KeyError: 'x'"}})

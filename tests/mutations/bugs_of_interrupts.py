@@ -31,9 +31,9 @@ BUGS_OF_INTERRUPTS = (
     Bug(
         "store-is-pickled-without-a-word",
         "A store that is sent to another process ends in an error about a lock.",
-        "threads.py",
-        "    def __reduce__(self) -> NoReturn:",
-        "    def reduce(self) -> NoReturn:",
+        "client.py",
+        "    __reduce__ = refuse_to_pickle\n\n",
+        "",
     ),
     Bug(
         "closed-output-is-noticed-late",
@@ -148,6 +148,34 @@ BUGS_OF_INTERRUPTS = (
         "jobs/terminal.py",
         "    except OSError as error:\n        _print_line(",
         "    except KeyError as error:\n        _print_line(",
+    ),
+    Bug(
+        "batch-of-another-subscription-is-damaged",
+        "Who reads a batch of a subscription that was created anew is told of damage.",
+        "delivery/leases.py",
+        "current = source(tables, name, lease.source.uid)",
+        "current = source(tables, name)",
+    ),
+    Bug(
+        "old-batch-is-damaged",
+        "Who reads a batch whose messages were too old is told of damage.",
+        "delivery/leases.py",
+        "state = replay.catch_up(stored, current.terms, current.log(stored), now)",
+        "state = stored",
+    ),
+    Bug(
+        "damage-is-taken-for-a-lease-that-is-over",
+        "Messages that are lost are told as deleted by retention.",
+        "delivery/leases.py",
+        "if gone := wanted - held:",
+        "if gone := lease.positions - held:",
+    ),
+    Bug(
+        "arrow-of-an-ended-lease-is-damaged",
+        "As the first one, for Arrow tables alone.",
+        "batches.py",
+        "        with self._checking_lease(self._lease):\n            return self._lease.arrow()",
+        "        return self._lease.arrow()",
     ),
     Bug(
         "full-disk-is-unexpected",

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from pubsub_delta.delivery import leases
+from pubsub_delta.errors import DataLoss, FailedPrecondition, NotFound
 from pubsub_delta.operations import pull
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import ReceivedMessage
-from tests.unit.in_memory import NAME, InMemory
+from tests.unit.builders import DAY, HOUR, at
+from tests.unit.in_memory import NAME, TOPIC, InMemory
 
 MANY = leases._READ_AT_FIRST + 3
 """More messages than are read at a time."""
@@ -47,3 +52,89 @@ def test_what_a_batch_does_not_hold_is_neither_read_nor_told_as_lost(
     assert lease.receive(Positions.of([last + 1]), 100) == []
     assert not lease.set_aside.positions
     assert not recwarn.list
+
+
+def deleted(world: InMemory) -> None:
+    world.store.delete_subscription(NAME)
+
+
+def created_anew(world: InMemory) -> None:
+    world.store.delete_subscription(NAME)
+    world.store.create_subscription(NAME, TOPIC)
+
+
+def detached(world: InMemory) -> None:
+    world.store.detach_subscription(NAME)
+
+
+def sought(world: InMemory) -> None:
+    world.store.seek(NAME, time=at(HOUR))
+
+
+def grown_old(world: InMemory) -> None:
+    world.be_at(8 * DAY)  # one more than a subscription retains
+
+
+ENDS: dict[Callable[[InMemory], None], tuple[type[Exception], str]] = {
+    deleted: (NotFound, "does not exist"),
+    created_anew: (NotFound, "was deleted and created again"),
+    detached: (FailedPrecondition, "is detached"),
+    grown_old: (
+        FailedPrecondition,
+        "2 of the messages of this batch are not leased by it any more",
+    ),
+    sought: (FailedPrecondition, "2 of the messages of this batch are not leased by it any more"),
+}
+
+
+@pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
+@pytest.mark.parametrize("read", [list, lambda batch: batch.arrow()], ids=["iterated", "arrow"])
+def test_who_reads_after_the_lease_has_ended_is_told_how(
+    end: Callable[[InMemory], None], read: Callable[[Any], object]
+) -> None:
+    """Nobody can get the messages any more, so retention may delete them: nothing is damaged.
+
+    A process that is stopped meanwhile, for however long, goes on so.
+    """
+    world = InMemory()
+    world.publish("a", "b")
+    batch = world.store.pull(NAME)
+    world.be_at(1)
+    end(world)
+    assert sum(world.store.maintain(exact=True).discarded.values()) == 2
+    error, told = ENDS[end]
+    with pytest.raises(error, match=told):
+        read(batch)
+
+
+def test_who_reads_what_was_acknowledged_is_told_so() -> None:
+    world = InMemory()
+    world.publish("a", "b")
+    batch = world.store.pull(NAME)
+    batch.ack()
+    world.be_at(1)
+    assert sum(world.store.maintain(exact=True).discarded.values()) == 2
+    with pytest.raises(FailedPrecondition, match=r"2 of the messages .* they were acknowledged"):
+        list(batch)
+
+
+def test_what_is_lost_of_a_lease_that_lives_is_told_as_a_loss() -> None:
+    """Also if an earlier part of the batch was acknowledged, and deleted."""
+    world = InMemory()
+    world.publish(*"abc")
+    batch = world.store.pull(NAME)
+    first, second, _ = batch
+    batch.ack([first.ack_id])
+    world.be_at(1)
+    table = world.tables.layout.messages(world.store.get_topic(TOPIC).uid)
+    world.driver.world.lane.delete(table, [("position", "=", int(second.message_id))])
+    with pytest.raises(DataLoss, match="1 of 3 leased messages are missing"):
+        list(batch)
+
+
+def test_a_lease_that_is_over_is_read_as_long_as_its_messages_are_stored() -> None:
+    world = InMemory()
+    world.publish("a", "b")
+    batch = world.store.pull(NAME)
+    world.be_at(DAY)
+    assert [each.data for each in batch] == [b"a", b"b"]

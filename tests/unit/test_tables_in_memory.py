@@ -216,18 +216,6 @@ def test_what_is_gone_from_the_topic_is_told_to_who_leased_it(place: int) -> Non
         batch.arrow()
 
 
-def test_a_batch_is_told_what_may_be_whose_messages_retention_has_deleted() -> None:
-    """Nothing is damaged then: the lease was over, and nobody could get the messages any more."""
-    world = InMemory()
-    world.publish("a")
-    batch = world.store.pull(NAME)
-    batch.ack()
-    world.be_at(1)
-    assert sum(world.store.maintain(exact=True).discarded.values()) == 1
-    with pytest.raises(DataLoss, match="they were deleted after the lease was over, or a file"):
-        list(batch)
-
-
 def test_nothing_is_deleted_that_a_slow_publisher_added_just_now(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
