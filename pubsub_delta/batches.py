@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
 from pubsub_delta.clock import Clock
 from pubsub_delta.delivery.leases import Lease, check_held
-from pubsub_delta.delivery.unreadable import MissingMessages
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import acknowledge
@@ -79,8 +77,7 @@ class PulledBatch:
         """Return the messages as an Arrow table with the columns of ``df``, in order of receipt."""
         if self._lease is None:
             return BATCH.empty_table()
-        with self._checking_lease(self._lease):
-            return self._lease.arrow()
+        return self._lease.arrow(partial(self._check_held, self._lease))
 
     @property
     def message_count(self) -> int:
@@ -123,18 +120,10 @@ class PulledBatch:
 
     def __iter__(self) -> Iterator[ReceivedMessage]:
         if self._lease is not None:
-            with self._checking_lease(self._lease):
-                yield from self._lease.messages()
+            yield from self._lease.messages(partial(self._check_held, self._lease))
 
-    @contextmanager
-    def _checking_lease(self, lease: Lease) -> Iterator[None]:
-        """Tell of messages that are missing whether the lease was over; DataLoss if it was not."""
-        try:
-            yield
-        except MissingMessages as error:
-            now = self._clock.now()
-            check_held(self._tables, self._subscription, lease, error.positions, now)
-            raise
+    def _check_held(self, lease: Lease, lost: Positions) -> None:
+        check_held(self._tables, self._subscription, lease, lost, self._clock.now())
 
     __reduce__ = refuse_to_pickle
 

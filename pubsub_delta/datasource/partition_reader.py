@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from pubsub_delta.datasource.columns import needed, shaped
 from pubsub_delta.datasource.partitions import FilesPartition, SpansPartition
-from pubsub_delta.delivery.unreadable import MissingMessages
+from pubsub_delta.delivery.unreadable import missing_messages
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.direct import DirectScans
 from pubsub_delta.tables.lanes.scans import Window
@@ -36,7 +36,7 @@ def read_spans(
         )
     leased = sum(map(len, spans))
     if part.ack_prefix is not None and count < leased:
-        raise MissingMessages(part.table, leased - count, leased)
+        raise missing_messages(part.table, leased - count, leased)
 
 
 def read_files(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -14,8 +14,8 @@ import pyarrow as pa
 from pubsub_delta.delivery.sources import Source, source
 from pubsub_delta.delivery.unreadable import (
     LOST,
-    MissingMessages,
     SetAside,
+    missing_messages,
     positions_of,
     warn_unreadable,
 )
@@ -115,13 +115,14 @@ class Lease:
         """The messages that could not be read, among those that were read so far."""
         return SetAside(ordered=self.source.subscription.enable_message_ordering)
 
-    def arrow(self) -> pa.Table:
+    def arrow(self, check: Callable[[Positions], None]) -> pa.Table:
         """Return the messages as an Arrow table, in the order of receipt: ``schemas.BATCH``.
 
-        Those that cannot be read are set aside. DataLoss if leased messages are missing.
+        Those that cannot be read are set aside. DataLoss if messages are missing, unless ``check``
+        raises another error for them.
         """
         rows, lost = self._sorted_out(self.source.messages.rows(self.spans), self.positions)
-        self._check_all_there(lost)
+        self._check_all_there(lost, check)
         positions = rows["position"].to_pylist()
         attempts = self._attempts()
         columns = {
@@ -137,11 +138,11 @@ class Lease:
         }
         return pa.table(columns, schema=BATCH)
 
-    def messages(self) -> Iterator[ReceivedMessage]:
+    def messages(self, check: Callable[[Positions], None]) -> Iterator[ReceivedMessage]:
         """Read all messages in the order of receipt, a part of them at a time.
 
-        Those that cannot be read are set aside. DataLoss, after the last message, if leased
-        messages are missing.
+        Those that cannot be read are set aside. DataLoss, after the last message, if messages are
+        missing, unless ``check`` raises another error for them.
         """
         left, lost = self.positions, Positions()
         for batch in self.source.messages.batches(self.spans):
@@ -154,7 +155,7 @@ class Lease:
             yield from self._received(rows.to_pylist())
         if left:
             lost |= self._sorted_out(MESSAGES.columns.empty_table(), left)[1]
-        self._check_all_there(lost)
+        self._check_all_there(lost, check)
 
     def receive(self, wanted: Positions, max_bytes: int) -> list[ReceivedMessage]:
         """Read the first of some messages, in order: as many as fit into ``max_bytes``.
@@ -221,9 +222,10 @@ class Lease:
         warn_unreadable(reasons, self.source.subscription)
         return rows, missing
 
-    def _check_all_there(self, lost: Positions) -> None:
+    def _check_all_there(self, lost: Positions, check: Callable[[Positions], None]) -> None:
         if lost:
-            raise MissingMessages(self._table, len(lost), len(self.positions), lost)
+            check(lost)
+            raise missing_messages(self._table, len(lost), len(self.positions))
 
 
 def check_held(

@@ -25,18 +25,13 @@ _MAX_NAMED = 5
 """The largest number of messages that a warning names."""
 
 
-class MissingMessages(DataLoss):
-    """Some messages of a lease are missing: ``positions``, where they are known."""
-
-    def __init__(
-        self, table: str, lost: int, leased: int, positions: Positions | None = None
-    ) -> None:
-        super().__init__(
-            f"{table}: {lost:,} of {leased:,} leased messages are missing; they were deleted after "
-            "the lease was over, or a file or a commit of the table is gone: restore it, or "
-            "publish the messages again"
-        )
-        self.positions = positions or Positions()
+def missing_messages(table: str, lost: int, leased: int) -> DataLoss:
+    """Return the error that a reader of a lease raises where some of its messages are missing."""
+    return DataLoss(
+        f"{table}: {lost:,} of {leased:,} leased messages are missing; they were deleted after the "
+        "lease was over, or a file or a commit of the table is gone: restore it, or publish the "
+        "messages again"
+    )
 
 
 def find_unreadable(rows: pa.Table) -> dict[int, str]:

@@ -174,8 +174,8 @@ BUGS_OF_INTERRUPTS = (
         "arrow-of-an-ended-lease-is-damaged",
         "As the first one, for Arrow tables alone.",
         "batches.py",
-        "        with self._checking_lease(self._lease):\n            return self._lease.arrow()",
-        "        return self._lease.arrow()",
+        "        return self._lease.arrow(partial(self._check_held, self._lease))",
+        "        return self._lease.arrow(lambda _: None)",
     ),
     Bug(
         "full-disk-is-unexpected",

@@ -106,8 +106,8 @@ BUGS_OF_MESSAGES = (
         "fewer-messages-not-told",
         "A batch of which messages are gone is given as if it were whole.",
         "delivery/leases.py",
-        "        if lost:\n            raise",
-        "        if False:\n            raise",
+        "        if lost:\n            check(lost)",
+        "        if False:\n            check(lost)",
     ),
     Bug(
         "forgotten-before-append",

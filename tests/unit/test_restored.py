@@ -49,7 +49,8 @@ def test_a_micro_batch_that_is_run_again_after_a_restore_is_given_no_other_messa
     def run(batch_id: int, *, repeated: bool = False) -> list[str]:
         asked = (world.tables, name, "query", batch_id, None, world.now)
         lease = pull.pull_micro_batch(*asked, uid=uid, repeated=repeated).lease
-        return [] if lease is None else [each.data.decode() for each in lease.messages()]
+        read = [] if lease is None else lease.receive(lease.positions, 1_000)
+        return [each.data.decode() for each in read]
 
     world.publish("a")
     assert run(0) == ["a"]
