@@ -8,6 +8,7 @@ from pubsub_delta import __version__
 from pubsub_delta.cli.commands import RootGroup
 from pubsub_delta.cli.completion_names import exit_beside_listing
 from pubsub_delta.cli.lazy_commands import LazyCommands
+from pubsub_delta.jobs.unwritten import drop_unwritten
 
 HELP = """Google Cloud Pub/Sub's command line, for a store in Delta tables.
 
@@ -64,5 +65,6 @@ def main() -> None:
     try:
         cli.main(prog_name="pubsub-delta")
     except SystemExit as end:
+        drop_unwritten()
         exit_beside_listing(end.code if isinstance(end.code, int) else 0)
         raise

@@ -33,6 +33,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from pubsub_delta import Aborted, PubSubError, Unavailable, Unknown, local_session
+from pubsub_delta.jobs.unwritten import drop_unwritten
 
 if TYPE_CHECKING:  # some jobs need no Spark
     from pyspark.sql import SparkSession
@@ -271,6 +272,7 @@ def run(command: Callable[[], int]) -> None:
         ours = {each.__name__: each for each in _errors()}.get(name)
         print_error(getattr(ours, "code", name), why)
         code = 1 if ours is None else _exit_code(ours)
+    drop_unwritten()
     sys.exit(code)
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,3 +107,19 @@ def test_a_summary_is_written_into_a_directory_that_is_not_there_yet(
     run(maintain, tmp_path, "--summary", str(paths[0]))
     run(export_metrics, tmp_path, "--once", "--summary", str(paths[1]))
     assert all(isinstance(json.loads(path.read_text()), dict) for path in paths)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_a_job_whose_log_is_full_ends_with_the_code_of_what_it_has_done(
+    store: PubSub, tmp_path: Path
+) -> None:
+    """A scheduler decides by the exit code whether to run it again."""
+    del store
+    program = "from pubsub_delta.jobs.entry_points import maintain; maintain()"
+    buffered = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-c", program, f"--root={tmp_path}/store"],
+            stdout=full, stderr=subprocess.PIPE, env=buffered, check=False,
+        )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, b"")

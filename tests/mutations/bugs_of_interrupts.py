@@ -178,6 +178,27 @@ BUGS_OF_INTERRUPTS = (
         "        return self._lease.arrow(lambda _: None)",
     ),
     Bug(
+        "full-log-changes-the-exit-code-of-a-job",
+        "A job whose log is full ends with the exit code 120, and is run again.",
+        "jobs/terminal.py",
+        "    drop_unwritten()\n",
+        "",
+    ),
+    Bug(
+        "full-log-changes-the-exit-code-of-a-command",
+        "A command whose output is full ends with the exit code 120.",
+        "cli/main.py",
+        "        drop_unwritten()\n",
+        "",
+    ),
+    Bug(
+        "full-error-stream-changes-the-exit-code",
+        "As above, where standard error is full.",
+        "jobs/unwritten.py",
+        "in (sys.stdout, sys.stderr)",
+        "in (sys.stdout,)",
+    ),
+    Bug(
         "full-disk-is-unexpected",
         "A disk that is full is told as an unexpected failure of the program.",
         "cli/application.py",

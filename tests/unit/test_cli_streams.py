@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-COMMAND = f"{sys.executable} -c 'from pubsub_delta.cli import run; run()'"
+COMMAND = f"env -u PYTHONUNBUFFERED {sys.executable} -c 'from pubsub_delta.cli import run; run()'"
 FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 
 
