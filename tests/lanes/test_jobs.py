@@ -20,6 +20,7 @@ from pubsub_delta.jobs.maintain import maintain
 from tests.lanes.table_world import BYTES
 
 TOPIC, NAME = "flights", "delays"
+FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 
 
 @pytest.fixture
@@ -109,7 +110,7 @@ def test_a_summary_is_written_into_a_directory_that_is_not_there_yet(
     assert all(isinstance(json.loads(path.read_text()), dict) for path in paths)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@FULL
 def test_a_job_whose_log_is_full_ends_with_the_code_of_what_it_has_done(
     store: PubSub, tmp_path: Path
 ) -> None:
