@@ -44,6 +44,8 @@ SHORTEST, LONGEST = 0.05, 1.0
 """Seconds between two pulls while there are no messages."""
 EXTEND_AFTER = timedelta(seconds=MAX_ACK_DEADLINE_SECONDS / 2)
 """Leases are extended when writing a file has taken this long."""
+_ENDING = [getattr(signal, each) for each in ("SIGTERM", "SIGHUP") if hasattr(signal, each)]
+"""The signals that end a pull; SIGHUP is the end of its terminal."""
 
 
 class _Wait(Switch):
@@ -250,10 +252,10 @@ def _interrupted_by_signals() -> Iterator[None]:
 
     So leased messages are given back. A signal that is ignored, as by ``nohup``, stays so.
     """
-    is_main = threading.current_thread() is threading.main_thread()  # no other handles signals
-    names = [each for each in ("SIGTERM", "SIGHUP") if is_main and hasattr(signal, each)]
-    ending = [signal.Signals[each] for each in names]
-    ending = [each for each in ending if signal.getsignal(each) == signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread handles signals
+        return
+    ending = [each for each in _ENDING if signal.getsignal(each) == signal.SIG_DFL]
     for each in ending:
         signal.signal(each, signal.default_int_handler)
     try:

@@ -95,8 +95,8 @@ BUGS_OF_INTERRUPTS = (
         "hangup-keeps-what-a-pull-has-leased",
         "What a pull has leased waits for ten minutes when its terminal ends.",
         "cli/pull.py",
-        'for each in ("SIGTERM", "SIGHUP") if',
-        'for each in ("SIGTERM",) if',
+        'for each in ("SIGTERM", "SIGHUP") if hasattr',
+        'for each in ("SIGTERM",) if hasattr',
     ),
     Bug(
         "sigterm-keeps-what-a-pull-has-leased",
