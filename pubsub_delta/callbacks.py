@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum, auto
+from functools import partial
 from typing import TypeAlias
 
 from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
@@ -19,7 +20,7 @@ from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.outstanding import Delivery, Outstanding
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import Message, ReceivedMessage
-from pubsub_delta.threads import refuse_to_pickle
+from pubsub_delta.threads import has_lock_of, refuse_to_pickle
 
 logger = logging.getLogger("pubsub_delta")
 
@@ -152,8 +153,9 @@ class Callbacks:
         self._subscription = subscription
         self._ordered = ordered
         self._on_idle = on_idle
-        self._lock = threading.Lock()  # guards all attributes below; nothing slow happens under it
+        self._lock = threading.RLock()  # guards all attributes below; nothing slow happens under it
         self._work = threading.Condition(self._lock)
+        self.is_interrupted = partial(has_lock_of, self._work)  # by the signal handler that asks
         self._outstanding: Outstanding[_Call, _Waiter] = Outstanding(_EXTENDED_AT)
         self._ready: deque[_Call] = deque()
         self._waiting: dict[str, deque[_Call]] = {}  # behind the message that is handled

@@ -21,7 +21,7 @@ from pubsub_delta.resources import (
     Message,
     PublishFlowControl,
 )
-from pubsub_delta.threads import refuse_to_pickle, stop_at_exit
+from pubsub_delta.threads import has_lock_of, refuse_to_pickle, stop_at_exit
 
 T = TypeVar("T")
 
@@ -54,7 +54,9 @@ class Publisher:
     message overtakes an earlier one of its key.
 
     All methods are thread-safe. Callbacks of the futures run on the committing thread, or on the
-    thread that cancels a future. ``flush`` and ``stop`` do not wait if a callback calls them.
+    thread that cancels a future. ``flush`` and ``stop`` do not wait if a callback calls them. A
+    signal handler can call both, at any moment: in the middle of another call of the publisher
+    ``stop`` does not wait, as the queue is committed when that call is left.
     """
 
     def __init__(
@@ -83,7 +85,7 @@ class Publisher:
         self._next_number = 0
         self._flushed = 0
         self._settled = 0
-        lock = threading.Lock()
+        lock = threading.RLock()
         self._work = threading.Condition(lock)
         self._progress = threading.Condition(lock)
         self._room = threading.Condition(lock)
@@ -145,11 +147,12 @@ class Publisher:
         """Refuse further messages, commit the queue, and end the thread."""
         if self._process != os.getpid():  # the queue is that of the process that has the thread
             return
+        interrupts = has_lock_of(self._work)
         with self._work:
             self._stopped = True
             self._work.notify()
             self._room.notify_all()
-        if threading.current_thread() is not self._thread:
+        if threading.current_thread() is not self._thread and not interrupts:
             self._thread.join()
 
     __reduce__ = refuse_to_pickle

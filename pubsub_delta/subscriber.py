@@ -100,7 +100,7 @@ class StreamingPull:
         self._interval = interval
         self._unread: dict[int, _Unread] = {}  # by lease
         self._paused = threading.Event()  # for long enough
-        self._cancelling = threading.Lock()
+        self._cancelling = threading.RLock()
         self._cancelled = False
         self._given_back = 0
         self._end: Future[None] = Future()
@@ -123,16 +123,17 @@ class StreamingPull:
 
         No further callback begins, and the call waits for running ones. Their acks and nacks are
         written; all other messages go back as if they had never been delivered. A second call, or
-        one after an error, also waits and returns 0. In a callback ``cancel`` does not wait, and
-        returns 0.
+        one after an error, also waits and returns 0. ``cancel`` does not wait, and returns 0, in a
+        callback, and in a signal handler that interrupts another call of the pull or a message.
         """
         with self._cancelling:
             first = not self._cancelled and not self._end.done()
             self._cancelled = self._cancelled or first
         self._callbacks.stop()
-        if threading.current_thread() in (self._thread, *self._callbacks.threads):
+        own = (self._thread, *self._callbacks.threads)
+        if threading.current_thread() in own or self._callbacks.is_interrupted():
             return 0
-        wait([self._end])
+        self._end.exception()  # wait() would keep a lock that a signal handler has interrupted
         return self._given_back if first else 0
 
     def cancelled(self) -> bool:

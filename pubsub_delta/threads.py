@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -51,6 +52,19 @@ def _stop_all() -> None:
 
 if hasattr(os, "register_at_fork"):  # Windows does not fork
     os.register_at_fork(after_in_child=_working.clear)
+
+
+def has_lock_of(condition: threading.Condition) -> bool:
+    """Return whether the calling thread has the lock of a condition, which is an RLock.
+
+    A signal handler runs in the middle of what the main thread does. There it can take such a lock
+    once more, but waits for ever for a thread that needs it.
+    """
+    try:
+        condition.notify(0)
+    except RuntimeError:  # Python: raised if the calling thread has not acquired the lock
+        return False
+    return True
 
 
 def in_threads(work: Callable[[T], R], items: Sequence[T], most: int) -> list[R]:

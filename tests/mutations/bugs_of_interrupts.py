@@ -205,4 +205,32 @@ BUGS_OF_INTERRUPTS = (
         "        with writing_stdout():\n            click.echo(shown,",
         "        with nullcontext():\n            click.echo(shown,",
     ),
+    Bug(
+        "publisher-is-stopped-by-no-handler",
+        "A signal handler that stops a publisher waits for the call that it has interrupted.",
+        "publisher.py",
+        " is not self._thread and not interrupts:",
+        " is not self._thread:",
+    ),
+    Bug(
+        "publisher-is-flushed-by-no-handler",
+        "A signal handler that flushes a publisher waits for the lock of what it has interrupted.",
+        "publisher.py",
+        "lock = threading.RLock()",
+        "lock = threading.Lock()",
+    ),
+    Bug(
+        "pull-is-cancelled-by-no-handler",
+        "A signal handler that cancels a pull waits for the ack that it has interrupted.",
+        "subscriber.py",
+        " or self._callbacks.is_interrupted():",
+        ":",
+    ),
+    Bug(
+        "second-signal-waits-for-the-first",
+        "A second signal that cancels a pull waits for the cancel that it has interrupted.",
+        "subscriber.py",
+        "self._cancelling = threading.RLock()",
+        "self._cancelling = threading.Lock()",
+    ),
 )
