@@ -127,7 +127,9 @@ _Waiter: TypeAlias = "_Call | Future[str]"
 
 
 class Callbacks:
-    """Worker threads that call a function with messages, and the ack requests of those messages.
+    """Threads that call a function with messages, and the ack requests of those messages.
+
+    Whoever makes it starts ``threads``.
 
     Args:
         callback: the function to call. An exception in it is logged, and nacks its message.
@@ -166,8 +168,6 @@ class Callbacks:
             threading.Thread(target=self._run, name=f"pubsub-callbacks-{n}", daemon=True)
             for n in range(1, max_workers + 1)
         ]
-        for thread in self.threads:
-            thread.start()
 
     # What the loop does
 

@@ -6,7 +6,6 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -108,7 +107,12 @@ class StreamingPull:
             callback, max_workers, subscription, ordered=ordered, on_idle=self._paused.set
         )
         self._thread = threading.Thread(target=self._run, name="pubsub-subscriber", daemon=True)
-        self._thread.start()
+        try:
+            for thread in (*self._callbacks.threads, self._thread):
+                thread.start()
+        except RuntimeError:  # no more threads are started
+            self._callbacks.stop()
+            raise
         stop_at_exit(self, StreamingPull._cancel_in_time)
 
     def result(self, timeout: float | None = None) -> None:
@@ -193,11 +197,14 @@ class StreamingPull:
                 return
             pause = threading.Timer(self._interval, self._paused.set)
             pause.daemon = True
-            with suppress(RuntimeError):  # the interpreter exits, and starts no more threads
+            longest = None
+            try:
                 pause.start()
+            except RuntimeError:  # no more threads are started: by a limit, or at the exit
+                longest = self._interval
             self._exchange()
             self._load()
-            self._paused.wait()
+            self._paused.wait(longest)
             pause.cancel()
 
     def _exchange(self) -> None:

@@ -39,6 +39,8 @@ def make(answers: Answers) -> Iterator[Made]:
 
     def make(max_workers: int = 1, ordered: bool = False) -> Callbacks:
         made.append(Callbacks(answers, max_workers, NAME, ordered=ordered, on_idle=lambda: None))
+        for thread in made[-1].threads:
+            thread.start()
         return made[-1]
 
     yield make
@@ -82,6 +84,7 @@ def test_nothing_is_called_after_stop(make: Made, answers: Answers) -> None:
     free, over = threading.Event(), threading.Event()
     answers.otherwise = lambda message: free.wait(PATIENCE)
     callbacks = Callbacks(answers, 1, NAME, ordered=False, on_idle=over.set)
+    callbacks.threads[0].start()
     put(callbacks, LEASE, received(0), received(1))
     answers.wait_for(0)
     callbacks.stop()

@@ -267,3 +267,38 @@ def test_no_thread_is_left_at_the_end(start: Start) -> None:
 def test_what_makes_no_sense_is_refused(callback: Any, workers: Any, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
         StreamingPull(Store([]), "s", lambda: START, callback, max_workers=workers)
+
+
+def test_a_pull_that_cannot_start_its_threads_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python: "can't start new thread", at a limit of the system; trying again has no fewer."""
+    store, work, before, refused = Store([]), Work(leave), threading.active_count(), ""
+    start_thread = threading.Thread.start
+
+    def start_a_few(thread: threading.Thread) -> None:
+        if thread.name == refused:
+            raise RuntimeError("can't start new thread")
+        start_thread(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_a_few)
+    for each in ("pubsub-callbacks-1", "pubsub-callbacks-3", "pubsub-subscriber"):
+        refused = each
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            StreamingPull(store, store.subscription, store.now, work)
+    eventually(lambda: threading.active_count() == before)
+
+
+def test_a_pull_goes_on_where_no_thread_can_be_started(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It exchanges a request each interval, at a limit of the system too."""
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    store, work = Store([1]), Work()
+    start(store, work)
+    eventually(lambda: work.called)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    store.sizes.append(1)
+    store.publish(1)
+    eventually(lambda: len(work.called) == 2)
