@@ -164,7 +164,7 @@ def _visit(section: Section, root: str, pages: list[Asked], *, keep: bool) -> No
 @contextmanager
 def _started(root: str) -> Iterator[str]:
     """Start the console as a process, and yield its address."""
-    command = [sys.executable, "-m", "pubsub_delta.cli", "console", "--port=0", f"--root={root}"]
+    command = [sys.executable, "-m", "pubsub_delta", "console", "--port=0", f"--root={root}"]
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PUBSUB_DELTA_")}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=kept) as process:
         try:

@@ -124,7 +124,7 @@ def serving(directory: Path) -> Iterator[str]:
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
-    command = [sys.executable, "-m", "pubsub_delta.cli", "serve", f"--root={directory}/store"]
+    command = [sys.executable, "-m", "pubsub_delta", "serve", f"--root={directory}/store"]
     command += [f"--host-port={address}", f"--group-commit={GROUPING_WINDOW}s"]
     log = directory / "server.log"
     with log.open("wb") as written:

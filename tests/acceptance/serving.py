@@ -44,7 +44,7 @@ class ServerProcess:
     @property
     def command(self) -> list[str]:
         """What starts it."""
-        serve = [sys.executable, "-m", "pubsub_delta.cli", "serve", f"--root={self.root}"]
+        serve = [sys.executable, "-m", "pubsub_delta", "serve", f"--root={self.root}"]
         return [*serve, f"--host-port={self.address}", *self._options]
 
     @property

@@ -323,7 +323,7 @@ def test_what_is_listed_described_and_deleted(store: PubSub, run: Run) -> None:
 def test_a_process_prints_nothing_but_its_result(tmp_path: Path) -> None:
     def run(*args: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "pubsub_delta.cli", *args],
+            [sys.executable, "-m", "pubsub_delta", *args],
             capture_output=True,
             text=True,
             env={**environment(), "HOME": str(tmp_path), "PUBSUB_DELTA_ROOT": str(tmp_path / "s")},

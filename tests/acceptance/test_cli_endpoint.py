@@ -27,7 +27,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 def told(server: ServerProcess, *words: str, where: Path) -> Any:
     """Run a command in a directory that has no store, and read what it prints as JSON."""
-    command = [sys.executable, "-m", "pubsub_delta.cli", *words, "--format=json"]
+    command = [sys.executable, "-m", "pubsub_delta", *words, "--format=json"]
     done = subprocess.run(
         command,
         capture_output=True,

@@ -126,7 +126,7 @@ def gcloud(tmp_path: Path) -> Iterator[Tool]:
 @pytest.fixture
 def pubsub_delta(tmp_path: Path) -> Tool:
     root = {"PUBSUB_DELTA_ROOT": str(tmp_path / "store"), "PUBSUB_DELTA_PROJECT": "p"}
-    return Tool([sys.executable, "-m", "pubsub_delta.cli"], {**environment(), **root})
+    return Tool([sys.executable, "-m", "pubsub_delta"], {**environment(), **root})
 
 
 def test_a_script_for_gcloud_prints_the_same(gcloud: Tool, pubsub_delta: Tool) -> None:

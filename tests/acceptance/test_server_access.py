@@ -69,7 +69,7 @@ def cli(server: ServerProcess, member: str, *words: str) -> subprocess.Completed
     tokens = server.log.parent / f"{member}.token"
     return subprocess.run(
         [
-            *(sys.executable, "-m", "pubsub_delta.cli", *words),
+            *(sys.executable, "-m", "pubsub_delta", *words),
             *(f"--endpoint={server.address}", f"--endpoint-token-file={tokens}"),
         ],
         capture_output=True,
@@ -156,7 +156,7 @@ def test_the_command_line_has_a_token_and_is_told_what_it_may_not(server: Server
 
 def test_a_wrong_file_is_told_before_anything_is_started(tmp_path: Path) -> None:
     (tmp_path / "policy.json").write_text('{"bindings": {"flights": []}}')
-    serve = [sys.executable, "-m", "pubsub_delta.cli", "serve", "--root=./x"]
+    serve = [sys.executable, "-m", "pubsub_delta", "serve", "--root=./x"]
     done = subprocess.run(
         [*serve, f"--policy-file={tmp_path / 'policy.json'}"],
         capture_output=True,

@@ -24,7 +24,7 @@ from tests.servers import connect_server
 
 pytestmark = pytest.mark.trial
 
-SHELL = [sys.executable, "-m", "pubsub_delta.cli", "shell"]
+SHELL = [sys.executable, "-m", "pubsub_delta", "shell"]
 PROMPT = "pubsub-delta>"
 TAB, CTRL_C, CTRL_D, ENTER = "\t", "\x03", "\x04", "\r"
 WAIT_SECONDS = 120

@@ -81,7 +81,7 @@ def _ended(name: str, process: subprocess.Popen[bytes], directory: Path) -> dict
 
 
 def _maintain(directory: Path, done: dict[str, Any]) -> None:
-    command = [sys.executable, "-m", "pubsub_delta.cli", "maintain", "--log-retention=1h"]
+    command = [sys.executable, "-m", "pubsub_delta", "maintain", "--log-retention=1h"]
     began = time.monotonic()
     process = subprocess.run(
         [*command, f"--root={directory / 'store'}"],

@@ -212,7 +212,7 @@ def test_a_command_that_needs_spark_says_what_it_lacks(
     tmp_path: Path, alone: dict[str, str]
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "pubsub_delta.cli", "topics", "list", "--root=main.pubsub"],
+        [sys.executable, "-m", "pubsub_delta", "topics", "list", "--root=main.pubsub"],
         capture_output=True,
         text=True,
         cwd=tmp_path,

@@ -1,4 +1,4 @@
-"""``python -m pubsub_delta.cli`` is ``pubsub-delta``."""
+"""``python -m pubsub_delta`` is ``pubsub-delta``."""
 
 from pubsub_delta.cli import run
 
