@@ -373,6 +373,15 @@ def test_a_table_with_constraints_is_refused(world: World) -> None:
         world.subscribe()
 
 
+@pytest.mark.parametrize("key", ["CURRENT_DEFAULT", "delta.generationExpression"])
+def test_a_table_whose_columns_fill_themselves_is_refused(world: World, key: str) -> None:
+    """Delta: a writer fills in such columns, which deltalake does not; the rows would lack them."""
+    text = Field("data", "string", metadata={key: "'x'"})
+    DeltaTable.create(str(world.table), Schema([text]))
+    with pytest.raises(InvalidArgument, match=rf"data: {key}"):
+        world.subscribe()
+
+
 def test_a_directory_beside_the_root_is_not_below_it(tmp_path: Path) -> None:
     world = World(tmp_path)
     lake, beside = tmp_path / "lake", tmp_path / "lake-of-others" / "orders"

@@ -103,6 +103,7 @@ def test_yaml_and_json_say_the_same(tmp_path: Path) -> None:
         ({"bindings": {TOPIC: [bound("pubsub.viewer", "ann")]}}, r"\]\[0\]\.members: 'ann'"),
         ({"bindings": {TOPIC: [bound("pubsub.viewer", "group:a@x.y")]}}, "is not defined"),
         ({"bindings": {TOPIC: [{"role": "roles/viewer"}]}}, "members is missing"),
+        ({"bindings": {TOPIC: [{**bound("pubsub.viewer", ANN), "expires": 1}]}}, "name 'expires'"),
         ({"service_agent": "service-{project}"}, "service_agent"),
         ({"issuers": [{"issuer": "a", "audience": "b"}]}, r"issuers\[0\]: keys is missing"),
         (

@@ -54,6 +54,14 @@ BROKEN = {
     "ordering key only": (Message(b"", {}, "key"), EMPTY),
     "data too large": (Message(b"x" * 10_000_001), TOO_LARGE),
     "too large with the rest": (Message(b"x" * 9_999_995, {"k": "é"}, "abc"), TOO_LARGE),
+    "too large with the longest of all": (
+        Message(
+            b"x" * (10_000_000 - 10 * (256 + 1024)),
+            {f"{n:0256}": "v" * 1024 for n in range(10)},
+            "k" * 1024,
+        ),
+        TOO_LARGE,
+    ),
     "too many attributes": (Message(b"x", attributes(101)), TOO_MANY_ATTRIBUTES),
     "empty key": (Message(b"x", {"": "v"}), BAD_KEY),
     "key too long": (Message(b"x", {"k" * 257: ""}), BAD_KEY),

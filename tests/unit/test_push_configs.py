@@ -29,6 +29,7 @@ def checked(config: Any) -> PushConfig | None:
         "http://localhost:8080",
         "http://127.0.0.1/",
         "https://[::1]:8443/a/b?token=c&d=%20",
+        "https://example.com/@me?by=ann@example.com",
         "HTTPS://EXAMPLE.com",
         "http://" + "h" * (2048 - len("http://")),
     ],

@@ -150,6 +150,12 @@ def test_a_wrong_policy_is_refused_and_nothing_is_written(
     assert not kept(server).bindings
 
 
+def test_a_policy_has_as_many_members_as_google_allows(server: Server) -> None:
+    """Google: "You can include up to 1,500 principals in a policy"."""
+    put(server, TOPIC, {**PUBLISHERS, "members": [f"user:{n}" for n in range(1_500)]})
+    assert len(kept(server).bindings[0].members) == 1_500
+
+
 def test_what_would_do_nothing_is_refused_by_name(server: Server) -> None:
     with refused("UNIMPLEMENTED", "audit_configs"):
         put(server, TOPIC, audit_configs=[{"service": "allServices"}])
