@@ -222,6 +222,7 @@ def test_a_jwt_of_an_issuer_is_its_members(tmp_path: Path) -> None:
         {"email": "ann@example.com,user:admin@example.com extra"},
         {"email": ["ann@example.com"]},
         {"email_verified": False},
+        {"email_verified": "false"},
     ],
 )
 def test_a_jwt_that_says_something_else_is_nobodys(tmp_path: Path, claims: Any) -> None:
@@ -254,10 +255,12 @@ def test_keys_that_are_no_public_keys_are_refused(tmp_path: Path) -> None:
     issuer = {**issued(tmp_path, RSAKey.generate_key(2048)), "keys": "absent.json"}
     with pytest.raises(InvalidArgument, match=r"issuers\[0\]\.keys"):
         PolicyFile(write(tmp_path / "policy.json", issuers=[issuer]))
-    secret = {"keys": [OctKey.generate_key(256).as_dict(private=True)]}
-    (tmp_path / "absent.json").write_text(json.dumps(secret))
-    with pytest.raises(InvalidArgument, match="public keys are"):
-        PolicyFile(write(tmp_path / "policy.json", issuers=[issuer]))
+    secret = OctKey.generate_key(256).as_dict(private=True)
+    public = RSAKey.generate_key(2048).as_dict(private=False)
+    for keys in ([secret], [public, secret]):
+        (tmp_path / "absent.json").write_text(json.dumps({"keys": keys}))
+        with pytest.raises(InvalidArgument, match="public keys are"):
+            PolicyFile(write(tmp_path / "policy.json", issuers=[issuer]))
 
 
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:

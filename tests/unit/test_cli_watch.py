@@ -94,9 +94,11 @@ def test_a_wrong_interval_or_count_is_refused(options: list[str]) -> None:
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
 
 
-def test_a_clock_that_does_not_move_gives_no_rate() -> None:
+@pytest.mark.parametrize("seconds", [0, -5])
+def test_a_clock_that_does_not_move_or_is_set_back_gives_no_rate(seconds: int) -> None:
     first = sample(metrics(5, 1), NOW, None)
-    assert sample(metrics(5, 9), NOW, first).rates["success"] == 0
+    later = NOW + timedelta(seconds=seconds)
+    assert sample(metrics(5, 9), later, first).rates["success"] == 0
 
 
 @pytest.mark.parametrize("seconds", [0.25, 1, 1.5, 60])

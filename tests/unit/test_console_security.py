@@ -63,6 +63,7 @@ def test_only_loopback_is_served_without_a_token() -> None:
 def test_a_token_that_protects_nothing_is_refused(token: str) -> None:
     with pytest.raises(InvalidArgument, match="16 characters"):
         ConsoleAccess(token=token).check()
+    ConsoleAccess(token="x" * 16).check()
 
 
 def test_the_command_refuses_an_open_address_before_spark_is_started() -> None:

@@ -141,6 +141,17 @@ def test_a_writer_waits_longer_for_the_messages_of_a_topic(
         assert uptime() - begun >= least
 
 
+def test_tables_whose_long_paths_begin_alike_have_a_lock_each(tmp_path: Path) -> None:
+    """ "One table has one lock", also a table of a subscription deep below another root."""
+    far = "/".join(["lake", *["a-long-name-of-a-folder"] * 10])
+    held = TableLocks(str(tmp_path))
+    with (
+        held.locked(f"delta.`{tmp_path}/{far}/orders`"),
+        TableLocks(str(tmp_path)).locked(f"delta.`{tmp_path}/{far}/returns`", wait=False),
+    ):
+        pass
+
+
 def test_who_holds_a_lock_may_take_it_again(tmp_path: Path) -> None:
     layout, held = opened(tmp_path)
     with held.locked(layout.topics), held.locked(layout.topics, wait=False):

@@ -38,6 +38,8 @@ class Echo:
     async def answer(self, head: RequestHead, body: bytes) -> Response:
         told = f"{head.verb} {head.path}?{head.query} {body.decode()}"
         self.asked.append(told)
+        if head.path == "/list":
+            told = head.headers["x-list"]
         if head.path == "/wait":
             self.waiting.set()
             try:
@@ -122,6 +124,17 @@ def test_requests_follow_each_other_on_one_connection() -> None:
         chunked = "POST /c HTTP/1.1\r\nHost: l\r\nTransfer-Encoding: chunked\r\n\r\n"
         parts = [*chunked, "2\r\nab\r\n", "1\r\nc\r\n", "0\r\n\r\n"]
         assert (await client.ask(*parts)).endswith(b"POST /c? abc")
+
+    over(test)
+
+
+def test_a_header_that_is_repeated_is_a_list() -> None:
+    """RFC 9110, 5.2: the value is "the list of corresponding field line values", with commas."""
+
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        client = await connect()
+        head = "GET /list HTTP/1.1\r\nHost: localhost\r\nX-List: a\r\nx-list: b, c\r\n\r\n"
+        assert (await client.ask(head)).endswith(b"\r\n\r\na, b, c")
 
     over(test)
 

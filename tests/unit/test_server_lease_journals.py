@@ -198,6 +198,17 @@ def test_another_machine_cannot_be_judged(tmp_path: Path, monkeypatch: pytest.Mo
     assert left_at(tmp_path) == {}
 
 
+def test_a_server_without_its_lock_keeps_no_journal(tmp_path: Path) -> None:
+    """Whoever gets the lock takes the server for gone, and its leases with it."""
+    first = here(tmp_path, "one")
+    second = here(tmp_path, "one")
+    second.journal("projects/p/subscriptions/s", UID).leased(7, Positions.of(range(3)))
+    assert [*(tmp_path / FOLDER).rglob(UID)] == []
+    second.end()
+    assert [each.name for each in (tmp_path / FOLDER).iterdir() if each.is_dir()] != []
+    first.end()
+
+
 def test_a_disk_that_takes_nothing_stops_no_delivery(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "absent" / UID, "s")
     journal.leased(7, Positions.of(range(5)))

@@ -119,7 +119,7 @@ def test_revisions_are_committed_listed_rolled_back_and_deleted(google: Clients)
     named = f"{STATES}@{first.revision_id}"
     assert google.schemas.get_schema(name=named, timeout=LONG) == first
     deleted = google.schemas.delete_schema_revision(
-        request={"name": named, "revision_id": ""}, timeout=LONG
+        request={"name": named, "revision_id": first.revision_id}, timeout=LONG
     )
     assert deleted == first
     google.schemas.delete_schema_revision(name=STATES, revision_id=second.revision_id, timeout=LONG)
