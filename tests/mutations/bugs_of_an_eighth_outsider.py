@@ -90,13 +90,6 @@ BUGS_OF_AN_EIGHTH_OUTSIDER = (
         "if each.leased < time]",
     ),
     Bug(
-        "port-of-an-exporter-stays-bound",
-        "The port of a stopped exporter stays bound.",
-        "exporter.py",
-        "            server.shutdown()\n            server.server_close()",
-        "            server.shutdown()",
-    ),
-    Bug(
         "year-9999-of-a-clock",
         "A clock that tells the first moment of 9999 is accepted.",
         "clock.py",
@@ -259,13 +252,6 @@ BUGS_OF_AN_EIGHTH_OUTSIDER = (
         "tables/target_rows.py",
         "            if place in unfit:\n                continue\n",
         "",
-    ),
-    Bug(
-        "sample-of-an-empty-publish",
-        "The estimate of sizes fails where a sampled publish has no message left.",
-        "tables/messages/sizes.py",
-        "        if not first:\n            return None\n        sample",
-        "        sample",
     ),
     Bug(
         "dates-of-times-without-zone",

@@ -170,13 +170,6 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_AT_SURFACES = (
         "for id_, each in self._searches.items() if each is not running]:",
     ),
     Bug(
-        "own-cookie-of-a-response-is-overruled",
-        "The cookie of a sign-in is followed by that of the session before.",
-        "console/middleware.py",
-        'if cookie is not None and b"set-cookie" not in names:',
-        "if cookie is not None:",
-    ),
-    Bug(
         "option-of-a-stream-of-zero",
         "maxMessagesPerTrigger of 0 is accepted.",
         "datasource/options.py",
@@ -197,13 +190,6 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_AT_SURFACES = (
         "datasource/partitions.py",
         "            ends.append(first)\n            cost = 0\n",
         "            ends.append(first)\n",
-    ),
-    Bug(
-        "millis-are-rounded-toward-zero",
-        "A time before 1970 is rounded up in milliseconds.",
-        "datasource/columns.py",
-        "pc.floor(pc.divide(",
-        "pc.trunc(pc.divide(",
     ),
     Bug(
         "packed-ending-of-capitals",

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from tests.mutations.nearest_tests_of_surfaces import NEAREST_OF_SURFACES
 
-TABLE_WRITES = ("lanes/test_table_writes", "lanes/test_table_rows", "lanes/test_table_slices")
+TABLE_WRITES = (
+    "lanes/test_table_writes",
+    "lanes/test_table_rows",
+    "lanes/test_table_slices",
+    "lanes/test_table_refused",
+)
 
 NEAREST: dict[str, tuple[str, ...]] = {
     **NEAREST_OF_SURFACES,
@@ -17,6 +22,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "console_live_messages",
         "console_dead_letters",
         "missing_statistics",
+        "cleaned_logs",
     ),
     "policy/json_fields.py": ("find",),
     "policy/message_queries.py": ("wrong_arguments", "find"),
@@ -123,6 +129,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "expiration",
         "restored",
         "server_access_changes",
+        "many_dead_letters",
         *TABLE_WRITES,
     ),
     "delivery/table_subscriptions.py": TABLE_WRITES,
@@ -178,7 +185,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "cleaned_logs",
     ),
     "operations/read.py": ("as_of",),
-    "operations/metrics.py": ("metrics_of_a_store",),
+    "operations/metrics.py": ("metrics_of_a_store", "update_calls"),
     "operations/views.py": ("views",),
     "operations/publish.py": (
         "publish_calls",
@@ -272,6 +279,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "publish_calls",
         "fuzz_sql",
         "lanes/test_races_found",
+        "lost_answers",
     ),
     "tables/messages/stored.py": (
         "lanes/test_reads_on_disk",
@@ -349,6 +357,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_scans",
         "lanes/test_tables_that_are_gone",
         "lanes/test_by_urls",
+        "lanes/test_data_source_files",
     ),
     "tables/lanes/direct/maintenance.py": ("lanes/test_upkeep",),
     "tables/lanes/direct/storage.py": ("lanes_choice",),
