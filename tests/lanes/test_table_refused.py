@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deltalake import DeltaTable, Field, Schema
 
-from pubsub_delta import DeadLetterPolicy, InvalidArgument
+from pubsub_delta import DeadLetterPolicy, InvalidArgument, TableConfig
 from pubsub_delta.delivery import table_subscriptions
+from pubsub_delta.policy.table_configs import check_table_config
 from tests.lanes.table_world import DEAD, NAME, TEXTS, World
 
 
@@ -50,3 +52,16 @@ def test_a_table_that_is_gone_is_no_reason_why_a_message_did_not_fit(world: Worl
     (letter,) = world.store.pull("letters")
     assert letter.attributes["CloudPubSubDeadLetterSourceDeliveryCount"] == "5"
     assert "CloudPubSubDeadLetterSourceDeliveryErrorMessage" not in letter.attributes
+
+
+@pytest.mark.parametrize(
+    "table", ["a" * 1024, f"/{'a/' * 511}b", f"s3://{'b' * 1018}/"], ids=["name", "path", "URL"]
+)
+def test_a_table_is_named_by_up_to_1024_characters(table: str) -> None:
+    """Neither a name nor a path or URL is too long that a catalog or a storage takes."""
+    config = TableConfig(table)
+    given: dict[str, Any] = {"push_config": None, "enable_exactly_once_delivery": False}
+    assert len(table) == 1024
+    assert check_table_config(config, **given) == config
+    with pytest.raises(InvalidArgument, match="names no table"):
+        check_table_config(TableConfig(f"{table}a"), **given)

@@ -241,7 +241,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "delivery/schemas.py": ("schema_publishing", "schema_calls"),
     "operations/schemas.py": ("schema_calls", "console_schemas", "wrong_arguments"),
-    "policy/schemas/avro.py": ("schema_avro",),
+    "policy/schemas/avro.py": ("schema_avro", "schema_typing"),
     "policy/schemas/avro_binary.py": ("schema_avro",),
     "policy/schemas/avro_json.py": ("schema_avro",),
     "policy/schemas/validation.py": ("schema_typing", "schema_publishing"),

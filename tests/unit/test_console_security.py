@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -309,6 +310,13 @@ def test_a_form_that_is_too_large_is_refused(
     answer = browser.post("/topics/flights/publish", {"data": "x" * 2**20})
     assert answer.status_code == 413
     assert browser.world.backlog() == {}
+    form = form_from_pairs(browser.get("/topics/flights/publish").text)
+    body = urlencode({**form.fields, "data": "x" * 2**20}).encode()
+    kind = {"Content-Type": "application/x-www-form-urlencoded", **browser.sent_with_forms}
+    for largest, status in ((len(body) - 1, 413), (len(body), 200)):
+        monkeypatch.setattr(forms, "LARGEST_FORM", largest)
+        answer = browser.client.post("/topics/flights/publish", content=body, headers=kind)
+        assert answer.status_code == status
 
 
 @pytest.mark.parametrize("body", [b"\xff\xfe", b"a=%ff", b"a=1&" * 6_000])

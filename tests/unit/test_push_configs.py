@@ -114,6 +114,12 @@ def test_a_token_is_of_an_address(token: Any, told: str) -> None:
         check_push_config(config, enable_exactly_once_delivery=False)
 
 
+def test_an_address_and_an_audience_may_be_as_long_as_is_told() -> None:
+    """RFC 5321: an address has up to 254 characters; an error names 2,048 of an audience."""
+    token = OidcToken(f"{'a' * 250}@b.c", "a" * 2048)
+    check_push_config(PushConfig(URL, oidc_token=token), enable_exactly_once_delivery=False)
+
+
 @pytest.mark.parametrize("bare", [True, {"write_metadata": True}, NoWrapper(1)])  # type: ignore[arg-type]
 def test_a_missing_wrapper_is_a_no_wrapper(bare: Any) -> None:
     with pytest.raises(InvalidArgument, match=r"push_config\.no_wrapper"):
