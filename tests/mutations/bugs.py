@@ -39,6 +39,7 @@ from tests.mutations.bugs_of_generated_mutants import BUGS_OF_GENERATED_MUTANTS
 from tests.mutations.bugs_of_given_data import BUGS_OF_GIVEN_DATA
 from tests.mutations.bugs_of_grammar import BUGS_OF_GRAMMAR
 from tests.mutations.bugs_of_interrupts import BUGS_OF_INTERRUPTS
+from tests.mutations.bugs_of_last_numbers import BUGS_OF_LAST_NUMBERS
 from tests.mutations.bugs_of_later_lives import BUGS_OF_LATER_LIVES
 from tests.mutations.bugs_of_layouts import BUGS_OF_LAYOUTS
 from tests.mutations.bugs_of_lines import BUGS_OF_LINES
@@ -101,6 +102,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_COMMANDS,
     *BUGS_OF_THE_CLIENT,
     *BUGS_OF_THE_SOURCE,
+    *BUGS_OF_LAST_NUMBERS,
     *BUGS_OF_LAYOUTS,
     *BUGS_OF_LINES,
     *BUGS_OF_GRAMMAR,

@@ -76,7 +76,7 @@ def test_a_search_that_runs_is_kept_however_many_are_done_since(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of more than are kept, "the oldest that are done go first"."""
-    monkeypatch.setattr("pubsub_delta.console.searches.KEPT", 2)
+    monkeypatch.setattr("pubsub_delta.console.searches.KEPT", 3)
     _, endless, searches, running = begun()
 
     class Empty:
@@ -85,11 +85,12 @@ def test_a_search_that_runs_is_kept_however_many_are_done_since(
         def messages(self, **_: Any) -> Any:
             return iter(())
 
-    for _ in range(4):
-        last = searches.start(cast("Any", Empty()), "/topics/t/messages", "")
-        assert last.wait(LONG)
+    done = []
+    for _ in range(5):
+        done.append(searches.start(cast("Any", Empty()), "/topics/t/messages", ""))
+        assert done[-1].wait(LONG)
     assert searches.find(running.id) is running
-    assert searches.find(last.id) is last
+    assert [each for each in done if searches.find(each.id)] == done[-2:]
     running.stop()
     endless.look()
     searches.close()

@@ -1,0 +1,141 @@
+"""Bugs of limits at their last number, which an error or a document names as accepted."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+BUGS_OF_LAST_NUMBERS = (
+    Bug(
+        "disk-as-free-as-need-be",
+        "A disk with exactly a gigabyte left is told as too full.",
+        "cli/checks.py",
+        "if free < LOW_DISK_BYTES:",
+        "if free <= LOW_DISK_BYTES:",
+    ),
+    Bug(
+        "clock-ahead-by-a-minute",
+        "A commit a minute ahead, which is allowed, is told as from the future.",
+        "cli/checks.py",
+        "if ahead > MAX_CLOCK_SKEW:",
+        "if ahead >= MAX_CLOCK_SKEW:",
+    ),
+    Bug(
+        "backlog-at-its-warning",
+        "A backlog exactly at nine tenths of its retention is told as lost soon.",
+        "cli/checks.py",
+        "if count and age > RETENTION_WARNING * kept.total_seconds():",
+        "if count and age >= RETENTION_WARNING * kept.total_seconds():",
+    ),
+    Bug(
+        "tenth-of-a-second-is-too-short",
+        "--interval=0.1s is refused, though the error accepts it.",
+        "cli/watch.py",
+        "if interval < SHORTEST:",
+        "if interval <= SHORTEST:",
+    ),
+    Bug(
+        "form-as-large-as-allowed",
+        "A form of exactly the largest size is refused.",
+        "console/forms.py",
+        "if len(body) > LARGEST_FORM:",
+        "if len(body) >= LARGEST_FORM:",
+    ),
+    Bug(
+        "one-batch-less-is-kept",
+        "The console keeps 19 pulled batches in place of 20.",
+        "console/leased_batches.py",
+        "while len(self._batches) > MAX_KEPT:",
+        "while len(self._batches) >= MAX_KEPT:",
+    ),
+    Bug(
+        "copy-of-a-million-bytes",
+        "A message of exactly a million bytes cannot be copied to a form.",
+        "console/publishing.py",
+        "if found.data_size > MAX_COPIED_BYTES:",
+        "if found.data_size >= MAX_COPIED_BYTES:",
+    ),
+    Bug(
+        "pull-of-a-hundred-by-hand",
+        "A page cannot pull a hundred messages.",
+        "console/pulling.py",
+        "if not 1 <= number <= MOST_PULLED:",
+        "if not 1 <= number < MOST_PULLED:",
+    ),
+    Bug(
+        "one-search-less-is-kept",
+        "The console keeps one finished search less than it has room for.",
+        "console/searches.py",
+        "if len(self._searches) <= KEPT:",
+        "if len(self._searches) < KEPT:",
+    ),
+    Bug(
+        "expiration-after-a-hundred-years",
+        "The longest expiration that an error accepts is refused.",
+        "policy/fields.py",
+        "if policy.ttl > MAX_TTL:",
+        "if policy.ttl >= MAX_TTL:",
+    ),
+    Bug(
+        "policy-as-long-as-allowed",
+        "A policy of exactly 100,000 bytes is refused.",
+        "policy/iam.py",
+        "if size > LONGEST:",
+        "if size >= LONGEST:",
+    ),
+    Bug(
+        "search-for-the-last-id",
+        "A search for the largest message ID is refused.",
+        "policy/message_queries.py",
+        "return type(given) is int and 0 <= given <= _HIGHEST",
+        "return type(given) is int and 0 <= given < _HIGHEST",
+    ),
+    Bug(
+        "key-as-long-as-allowed-is-blamed",
+        "An error blames an attribute whose key is as long as allowed.",
+        "policy/messages.py",
+        "if not 1 <= size <= MAX_KEY_BYTES:",
+        "if not 1 <= size < MAX_KEY_BYTES:",
+    ),
+    Bug(
+        "value-as-long-as-allowed-is-blamed",
+        "An error blames an attribute whose value is as long as allowed.",
+        "policy/messages.py",
+        "if _bytes(value) > MAX_VALUE_BYTES:",
+        "if _bytes(value) >= MAX_VALUE_BYTES:",
+    ),
+    Bug(
+        "address-of-254-characters",
+        "A service account with the longest address is refused.",
+        "policy/push_configs.py",
+        "if not is_address or len(email) > _LONGEST_EMAIL:",
+        "if not is_address or len(email) >= _LONGEST_EMAIL:",
+    ),
+    Bug(
+        "audience-of-2048-characters",
+        "An audience with as many characters as an error accepts is refused.",
+        "policy/push_configs.py",
+        "if not isinstance(audience, str) or len(audience) > _LONGEST_AUDIENCE:",
+        "if not isinstance(audience, str) or len(audience) >= _LONGEST_AUDIENCE:",
+    ),
+    Bug(
+        "decimal-of-38-digits-is-text",
+        "A decimal field of 38 digits is read as text.",
+        "policy/schemas/avro.py",
+        "return DecimalOf(precision, scale) if precision <= MOST_DIGITS else TEXT",
+        "return DecimalOf(precision, scale) if precision < MOST_DIGITS else TEXT",
+    ),
+    Bug(
+        "table-of-1024-characters",
+        "A table whose name is as long as allowed is refused.",
+        "policy/table_configs.py",
+        "if not isinstance(table, str) or not 1 <= len(table) <= MAX_TABLE_CHARACTERS:",
+        "if not isinstance(table, str) or not 1 <= len(table) < MAX_TABLE_CHARACTERS:",
+    ),
+    Bug(
+        "view-of-128-letters-is-cut",
+        "The name of a view that fits gets a digest at its end.",
+        "policy/view_names.py",
+        "and (count[name.casefold()] > 1 or name.casefold() in taken or len(name) > LONGEST)",
+        "and (count[name.casefold()] > 1 or name.casefold() in taken or len(name) >= LONGEST)",
+    ),
+)
