@@ -77,8 +77,9 @@ class Calls:
 
     async def pull_within(self, seconds: float) -> list[str]:
         """Return the data of a message, or nothing; the client waits so long, and no longer."""
-        pulling = self._call(SUBSCRIBER, "Pull", waits=seconds, subscription=NAME, max_messages=1)
-        return [each.message.data.decode() for each in (await pulling).received_messages]
+        asked = {"subscription": NAME, "max_messages": 1}
+        pulled = await self._answer(SUBSCRIBER, "Pull", asked, seconds)
+        return [each.message.data.decode() for each in pulled.received_messages]
 
     async def acknowledge(self, *ack_ids: str) -> None:
         await self._call(SUBSCRIBER, "Acknowledge", subscription=NAME, ack_ids=ack_ids)
@@ -116,8 +117,11 @@ class Calls:
         """
         return Stream(self.hub).run(requests)
 
-    async def _call(
-        self, service: str, name: str, /, waits: float | None = None, **fields: Any
+    async def _call(self, service: str, name: str, /, **fields: Any) -> Any:
+        return await self._answer(service, name, fields)
+
+    async def _answer(
+        self, service: str, name: str, fields: dict[str, Any], waits: float | None = None
     ) -> Any:
         method = "".join(f"_{each.lower()}" if each.isupper() else each for each in name)[1:]
         request = SERVICES[service][name].request(**fields)

@@ -103,10 +103,12 @@ def test_an_exporter_of_what_is_no_name_is_refused_at_once(names: Any) -> None:
 def test_a_search_takes_every_number_that_a_message_can_have(field: str) -> None:
     """ "a whole number from 0 to 9223372036854775807"."""
     for number in (0, 2**63 - 1):
-        assert getattr(MessageQuery(**{field: number}), field) == number
+        given: dict[str, Any] = {field: number}
+        assert getattr(MessageQuery(**given), field) == number
     for number in (-1, 2**63):
+        given = {field: number}
         with pytest.raises(InvalidArgument, match=rf"query\.{field}: {number}; a whole"):
-            MessageQuery(**{field: number})
+            MessageQuery(**given)
 
 
 def test_a_search_goes_by_a_query_alone() -> None:
