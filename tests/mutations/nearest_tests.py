@@ -154,6 +154,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "operations/administer.py": (
         "update_calls",
+        "lanes/test_kept_stores",
         "if_unchanged",
         "console_successors",
         "crossed_changes",
@@ -241,7 +242,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "delivery/schemas.py": ("schema_publishing", "schema_calls"),
     "operations/schemas.py": ("schema_calls", "console_schemas", "wrong_arguments"),
-    "policy/schemas/avro.py": ("schema_avro", "schema_typing"),
+    "policy/schemas/avro.py": ("schema_avro",),
     "policy/schemas/avro_binary.py": ("schema_avro",),
     "policy/schemas/avro_json.py": ("schema_avro",),
     "policy/schemas/validation.py": ("schema_typing", "schema_publishing"),
@@ -294,7 +295,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "callbacks.py": ("callbacks", "subscriber", "subscriber_end"),
     "subscriber.py": ("subscriber", "subscriber_end", "lanes/test_exits"),
     "threads.py": ("lanes/test_exits",),
-    "tables/registry/predicates.py": ("expired_snapshots", "snapshot_calls"),
+    "tables/registry/predicates.py": ("expired_snapshots", "snapshot_calls", "expiration"),
     "tables/registry/registry.py": (
         "lost_registry",
         "expired_snapshots",
@@ -308,6 +309,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/registry/resource_table.py": (
         "resource_table",
+        "lanes/test_registry",
         "lanes/test_tables_that_are_gone",
         "lost_registry",
         "lost_answers",

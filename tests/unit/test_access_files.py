@@ -20,6 +20,7 @@ from joserfc.jwk import ECKey, KeySet, OctKey, RSAKey
 from pubsub_delta.clock import UTC
 from pubsub_delta.errors import InvalidArgument, Unimplemented
 from pubsub_delta.policy.access_files import read_policy
+from pubsub_delta.server import policy_files
 from pubsub_delta.server.authentication import Authenticator
 from pubsub_delta.server.policy_files import PolicyFile
 from pubsub_delta.server.status import Unauthenticated
@@ -121,6 +122,29 @@ def test_a_hash_may_be_written_in_capitals() -> None:
     # "by its SHA-256 in hexadecimal digits": certutil and others print them in capitals
     policy = read_policy({"tokens": [token(ANN, sha256=digest("secret").upper())]})
     assert Authenticator(policy, {}).authenticate("Bearer secret", NOW).member == ANN
+
+
+def test_a_token_may_have_8192_characters() -> None:
+    """Memory: a longer one is not looked at."""
+    for size, is_known in ((8_192, True), (8_193, False)):
+        policy = read_policy({"tokens": [token(ANN, sha256=digest("x" * size))]})
+        authenticator, given = Authenticator(policy, {}), f"Bearer {'x' * size}"
+        if is_known:
+            assert authenticator.authenticate(given, NOW).member == ANN
+        else:
+            with pytest.raises(Unauthenticated):
+                authenticator.authenticate(given, NOW)
+
+
+def test_a_file_may_have_ten_million_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ "up to 10,000,000 are accepted"."""
+    path = write(tmp_path / "policy.json")
+    size = len(path.read_bytes())
+    monkeypatch.setattr(policy_files, "_LARGEST", size)
+    assert PolicyFile(path)
+    monkeypatch.setattr(policy_files, "_LARGEST", size - 1)
+    with pytest.raises(InvalidArgument, match=f"it has {size:,} bytes"):
+        PolicyFile(path)
 
 
 def test_a_token_in_the_place_of_its_hash_is_not_shown() -> None:

@@ -195,15 +195,18 @@ def test_a_client_that_asks_first_is_told_to_send_its_body() -> None:
 def test_a_body_above_the_limit_is_refused_and_the_client_reads_why(is_chunked: bool) -> None:
     async def test(connect: Any, echo: Echo, _: Connections) -> None:
         client = await connect()
-        size = 3_000_000  # more than what the system keeps for a connection
-        if is_chunked:
-            head, body = "Transfer-Encoding: chunked", b"%x\r\n%s" % (size, b"x" * size)
-        else:
-            head, body = f"Content-Length: {size}", b"x" * size
-        sent = asyncio.ensure_future(
-            client.ask(f"POST /b HTTP/1.1\r\nHost: l\r\n{head}\r\n\r\n", body)
-        )
-        reply = await sent
+
+        async def send(size: int) -> bytes:
+            chunked = b"%x\r\n%s\r\n0\r\n\r\n" % (size, b"x" * size)
+            of_size = f"Content-Length: {size}"
+            head = "Transfer-Encoding: chunked" if is_chunked else of_size
+            body = chunked if is_chunked else b"x" * size
+            reply: bytes = await client.ask(f"POST /b HTTP/1.1\r\nHost: l\r\n{head}\r\n\r\n", body)
+            return reply
+
+        assert (await send(1_000)).endswith(b"x" * 1_000)
+        echo.asked.clear()
+        reply = await send(3_000_000)  # more than what the system keeps for a connection
         assert reply.startswith(b"HTTP/1.1 400 Bad Request\r\n")
         assert b"Connection: close" in reply
         error = json.loads(reply.partition(b"\r\n\r\n")[2])["error"]
