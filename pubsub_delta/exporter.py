@@ -195,7 +195,20 @@ class MetricsExporter(Collector):
 def family_names() -> dict[str, bool]:
     """Return the names of all metrics of a store, and whether each is a counter."""
     found = {f"pubsub_{each.kind}_{each.name}": each.counter for each in METRICS}
-    return {**found, "pubsub_delta_up": False, "pubsub_delta_measurements": True}
+    estimates = [f"pubsub_{m.kind}_{m.name}_is_estimate" for m in METRICS if m.may_be_estimate]
+    return {**found, **dict.fromkeys(estimates, False), **_OWN}
+
+
+_OWN = {
+    "pubsub_delta_up": False,
+    "pubsub_delta_measurements": True,
+    "pubsub_delta_measurement_failures": True,
+    "pubsub_delta_metrics_time": False,
+    "pubsub_delta_metrics_age": False,
+    "pubsub_delta_measurement_duration": False,
+    "pubsub_delta_last_error_info": False,
+}
+"""The metrics of the exporter itself, and whether each is a counter."""
 
 
 def _families(rows: Iterable[MetricRow]) -> Iterator[Family]:

@@ -100,14 +100,20 @@ def test_nobody_is_told_of_a_publish_to_a_topic_that_was_deleted_meanwhile(
         writing.commit(written.tables, reservation, files, None)
 
 
+@pytest.mark.parametrize("here", [None, b"PAR1", b"PAR1" * 10_000])
 def test_what_a_task_wrote_on_the_disk_of_another_machine_is_not_published(
-    written: Written, tmp_path: Path
+    written: Written, tmp_path: Path, here: bytes | None
 ) -> None:
-    """The commit would name a file that no reader finds, and no message behind it would come."""
+    """The commit would name a file that no reader finds, and no message behind it would come.
+
+    Nor is it published where another file has its path, be that shorter or longer.
+    """
     reservation = written.reservation()
     (file,) = written.write(reservation, ["a"])
     table = tmp_path / "store" / "messages" / written.uid
     (table / file.path).rename(tmp_path / "elsewhere")
+    if here is not None:
+        (table / file.path).write_bytes(here)
     with pytest.raises(FailedPrecondition, match="is not there, though a task has written it"):
         writing.commit(written.tables, reservation, [file], None)
     written.publish(["b"])

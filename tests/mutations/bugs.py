@@ -17,6 +17,13 @@ from tests.mutations.bugs_of_a_sixth_outsider_at_surfaces import (
 )
 from tests.mutations.bugs_of_access import BUGS_OF_ACCESS
 from tests.mutations.bugs_of_administration import BUGS_OF_ADMINISTRATION
+from tests.mutations.bugs_of_an_eighth_outsider import BUGS_OF_AN_EIGHTH_OUTSIDER
+from tests.mutations.bugs_of_an_eighth_outsider_at_servers import (
+    BUGS_OF_AN_EIGHTH_OUTSIDER_AT_SERVERS,
+)
+from tests.mutations.bugs_of_an_eighth_outsider_at_surfaces import (
+    BUGS_OF_AN_EIGHTH_OUTSIDER_AT_SURFACES,
+)
 from tests.mutations.bugs_of_an_outsider import BUGS_OF_AN_OUTSIDER
 from tests.mutations.bugs_of_an_outsider_at_surfaces import BUGS_OF_AN_OUTSIDER_AT_SURFACES
 from tests.mutations.bugs_of_an_outsider_by_spark import BUGS_OF_AN_OUTSIDER_BY_SPARK
@@ -32,6 +39,7 @@ from tests.mutations.bugs_of_generated_mutants import BUGS_OF_GENERATED_MUTANTS
 from tests.mutations.bugs_of_given_data import BUGS_OF_GIVEN_DATA
 from tests.mutations.bugs_of_grammar import BUGS_OF_GRAMMAR
 from tests.mutations.bugs_of_interrupts import BUGS_OF_INTERRUPTS
+from tests.mutations.bugs_of_last_numbers import BUGS_OF_LAST_NUMBERS
 from tests.mutations.bugs_of_later_lives import BUGS_OF_LATER_LIVES
 from tests.mutations.bugs_of_layouts import BUGS_OF_LAYOUTS
 from tests.mutations.bugs_of_lines import BUGS_OF_LINES
@@ -94,6 +102,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_COMMANDS,
     *BUGS_OF_THE_CLIENT,
     *BUGS_OF_THE_SOURCE,
+    *BUGS_OF_LAST_NUMBERS,
     *BUGS_OF_LAYOUTS,
     *BUGS_OF_LINES,
     *BUGS_OF_GRAMMAR,
@@ -129,4 +138,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_A_SEVENTH_OUTSIDER_AT_SURFACES,
     *BUGS_OF_A_SEVENTH_OUTSIDER_AT_SERVERS,
     *BUGS_OF_GENERATED_MUTANTS,
+    *BUGS_OF_AN_EIGHTH_OUTSIDER,
+    *BUGS_OF_AN_EIGHTH_OUTSIDER_AT_SERVERS,
+    *BUGS_OF_AN_EIGHTH_OUTSIDER_AT_SURFACES,
 )

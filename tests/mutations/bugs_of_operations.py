@@ -221,4 +221,18 @@ BUGS_OF_OPERATIONS = (
         "    check_received(tables, topic.name, topic.uid)\n    return PublishResult",
         "    return PublishResult",
     ),
+    Bug(
+        "deleted-publishes-are-sampled",
+        "An estimate of bytes counts publishes that retention has deleted as messages of no size.",
+        "tables/messages/sizes.py",
+        "oldest is not None and each.publish_time >= oldest",
+        "oldest is not None",
+    ),
+    Bug(
+        "estimates-are-not-exported",
+        "Metrics that are sent by OTLP lack which values are estimates.",
+        "exporter.py",
+        "{**found, **dict.fromkeys(estimates, False), **_OWN}",
+        "{**found, **_OWN}",
+    ),
 )

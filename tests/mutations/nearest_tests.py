@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from tests.mutations.nearest_tests_of_surfaces import NEAREST_OF_SURFACES
 
-TABLE_WRITES = ("lanes/test_table_writes", "lanes/test_table_rows", "lanes/test_table_slices")
+TABLE_WRITES = (
+    "lanes/test_table_writes",
+    "lanes/test_table_rows",
+    "lanes/test_table_slices",
+    "lanes/test_table_refused",
+)
 
 NEAREST: dict[str, tuple[str, ...]] = {
     **NEAREST_OF_SURFACES,
@@ -17,6 +22,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "console_live_messages",
         "console_dead_letters",
         "missing_statistics",
+        "cleaned_logs",
     ),
     "policy/json_fields.py": ("find",),
     "policy/message_queries.py": ("wrong_arguments", "find"),
@@ -123,6 +129,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "expiration",
         "restored",
         "server_access_changes",
+        "many_dead_letters",
         *TABLE_WRITES,
     ),
     "delivery/table_subscriptions.py": TABLE_WRITES,
@@ -147,6 +154,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "operations/administer.py": (
         "update_calls",
+        "lanes/test_kept_stores",
         "if_unchanged",
         "console_successors",
         "crossed_changes",
@@ -178,7 +186,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "cleaned_logs",
     ),
     "operations/read.py": ("as_of",),
-    "operations/metrics.py": ("metrics_of_a_store",),
+    "operations/metrics.py": ("metrics_of_a_store", "update_calls"),
     "operations/views.py": ("views",),
     "operations/publish.py": (
         "publish_calls",
@@ -273,6 +281,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "publish_calls",
         "fuzz_sql",
         "lanes/test_races_found",
+        "lost_answers",
     ),
     "tables/messages/stored.py": (
         "lanes/test_reads_on_disk",
@@ -287,7 +296,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "callbacks.py": ("callbacks", "subscriber", "subscriber_end", "signal_handlers"),
     "subscriber.py": ("subscriber", "subscriber_end", "signal_handlers", "lanes/test_exits"),
     "threads.py": ("lanes/test_exits",),
-    "tables/registry/predicates.py": ("expired_snapshots", "snapshot_calls"),
+    "tables/registry/predicates.py": ("expired_snapshots", "snapshot_calls", "expiration"),
     "tables/registry/registry.py": (
         "lost_registry",
         "expired_snapshots",
@@ -301,6 +310,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/registry/resource_table.py": (
         "resource_table",
+        "lanes/test_registry",
         "lanes/test_tables_that_are_gone",
         "lost_registry",
         "lost_answers",
@@ -350,6 +360,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_scans",
         "lanes/test_tables_that_are_gone",
         "lanes/test_by_urls",
+        "lanes/test_data_source_files",
     ),
     "tables/lanes/direct/maintenance.py": ("lanes/test_upkeep",),
     "tables/lanes/direct/storage.py": ("lanes_choice",),

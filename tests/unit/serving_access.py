@@ -12,9 +12,9 @@ from typing import Any
 import grpc
 
 from pubsub_delta.server.authorization import Authorizer, may_forward, store_authorizer
-from pubsub_delta.server.grpc_services import SERVICES
+from pubsub_delta.server.grpc_services import IAM_POLICY, SERVICES
 from pubsub_delta.server.security import Security
-from tests.unit.access_files import SNAPSHOT, SUBSCRIPTION, TOPIC, token_of, write
+from tests.unit.access_files import ADMIN, SNAPSHOT, SUBSCRIPTION, TOPIC, token_of, write
 from tests.unit.raw_calls import Server
 from tests.unit.serving import LONG
 from tests.unit.serving_world import WorldBackend, served
@@ -55,6 +55,12 @@ class Caller(Server):
             response_deserializer=of.response.FromString,
         )
         return ask(request, timeout=LONG, metadata=self.metadata)
+
+
+def grant(server: World, resource: str, *bindings: Any, **more: Any) -> Any:
+    """Replace the stored policy of a resource, as the admin."""
+    policy = {"bindings": bindings, **more}
+    return server.as_(ADMIN).call(IAM_POLICY, "SetIamPolicy", resource=resource, policy=policy)
 
 
 @contextmanager

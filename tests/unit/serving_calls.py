@@ -28,10 +28,13 @@ NAME = "projects/local/subscriptions/delays"
 
 
 class _Context:
-    """What a call knows of its client: it waits as long as need be."""
+    """What a call knows of its client: how long it waits still, or that it waits for ever."""
+
+    def __init__(self, remaining: float | None) -> None:
+        self._remaining = remaining
 
     def time_remaining(self) -> float | None:
-        return None
+        return self._remaining
 
 
 class Calls:
@@ -72,6 +75,12 @@ class Calls:
         pulled = await self._call(SUBSCRIBER, "Pull", subscription=NAME, **asked)
         return [each.ack_id for each in pulled.received_messages]
 
+    async def pull_within(self, seconds: float) -> list[str]:
+        """Return the data of a message, or nothing; the client waits so long, and no longer."""
+        asked = {"subscription": NAME, "max_messages": 1}
+        pulled = await self._answer(SUBSCRIBER, "Pull", asked, seconds)
+        return [each.message.data.decode() for each in pulled.received_messages]
+
     async def acknowledge(self, *ack_ids: str) -> None:
         await self._call(SUBSCRIBER, "Acknowledge", subscription=NAME, ack_ids=ack_ids)
 
@@ -109,10 +118,15 @@ class Calls:
         return Stream(self.hub).run(requests)
 
     async def _call(self, service: str, name: str, /, **fields: Any) -> Any:
+        return await self._answer(service, name, fields)
+
+    async def _answer(
+        self, service: str, name: str, fields: dict[str, Any], waits: float | None = None
+    ) -> Any:
         method = "".join(f"_{each.lower()}" if each.isupper() else each for each in name)[1:]
         request = SERVICES[service][name].request(**fields)
-        call = getattr(self._services[service], method)(request, _Context())
-        return await asyncio.wait_for(call, LONG)
+        call = getattr(self._services[service], method)(request, _Context(waits))
+        return await asyncio.wait_for(call, waits or LONG)
 
 
 def request(**fields: Any) -> Any:

@@ -20,6 +20,7 @@ from joserfc.jwk import ECKey, KeySet, OctKey, RSAKey
 from pubsub_delta.clock import UTC
 from pubsub_delta.errors import InvalidArgument, Unimplemented
 from pubsub_delta.policy.access_files import read_policy
+from pubsub_delta.server import policy_files
 from pubsub_delta.server.authentication import Authenticator
 from pubsub_delta.server.policy_files import PolicyFile
 from pubsub_delta.server.status import Unauthenticated
@@ -103,6 +104,7 @@ def test_yaml_and_json_say_the_same(tmp_path: Path) -> None:
         ({"bindings": {TOPIC: [bound("pubsub.viewer", "ann")]}}, r"\]\[0\]\.members: 'ann'"),
         ({"bindings": {TOPIC: [bound("pubsub.viewer", "group:a@x.y")]}}, "is not defined"),
         ({"bindings": {TOPIC: [{"role": "roles/viewer"}]}}, "members is missing"),
+        ({"bindings": {TOPIC: [{**bound("pubsub.viewer", ANN), "expires": 1}]}}, "name 'expires'"),
         ({"service_agent": "service-{project}"}, "service_agent"),
         ({"issuers": [{"issuer": "a", "audience": "b"}]}, r"issuers\[0\]: keys is missing"),
         (
@@ -120,6 +122,29 @@ def test_a_hash_may_be_written_in_capitals() -> None:
     # "by its SHA-256 in hexadecimal digits": certutil and others print them in capitals
     policy = read_policy({"tokens": [token(ANN, sha256=digest("secret").upper())]})
     assert Authenticator(policy, {}).authenticate("Bearer secret", NOW).member == ANN
+
+
+def test_a_token_may_have_8192_characters() -> None:
+    """Memory: a longer one is not looked at."""
+    for size, is_known in ((8_192, True), (8_193, False)):
+        policy = read_policy({"tokens": [token(ANN, sha256=digest("x" * size))]})
+        authenticator, given = Authenticator(policy, {}), f"Bearer {'x' * size}"
+        if is_known:
+            assert authenticator.authenticate(given, NOW).member == ANN
+        else:
+            with pytest.raises(Unauthenticated):
+                authenticator.authenticate(given, NOW)
+
+
+def test_a_file_may_have_ten_million_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ "up to 10,000,000 are accepted"."""
+    path = write(tmp_path / "policy.json")
+    size = len(path.read_bytes())
+    monkeypatch.setattr(policy_files, "_LARGEST", size)
+    assert PolicyFile(path)
+    monkeypatch.setattr(policy_files, "_LARGEST", size - 1)
+    with pytest.raises(InvalidArgument, match=f"it has {size:,} bytes"):
+        PolicyFile(path)
 
 
 def test_a_token_in_the_place_of_its_hash_is_not_shown() -> None:
@@ -221,6 +246,7 @@ def test_a_jwt_of_an_issuer_is_its_members(tmp_path: Path) -> None:
         {"email": "ann@example.com,user:admin@example.com extra"},
         {"email": ["ann@example.com"]},
         {"email_verified": False},
+        {"email_verified": "false"},
     ],
 )
 def test_a_jwt_that_says_something_else_is_nobodys(tmp_path: Path, claims: Any) -> None:
@@ -253,10 +279,12 @@ def test_keys_that_are_no_public_keys_are_refused(tmp_path: Path) -> None:
     issuer = {**issued(tmp_path, RSAKey.generate_key(2048)), "keys": "absent.json"}
     with pytest.raises(InvalidArgument, match=r"issuers\[0\]\.keys"):
         PolicyFile(write(tmp_path / "policy.json", issuers=[issuer]))
-    secret = {"keys": [OctKey.generate_key(256).as_dict(private=True)]}
-    (tmp_path / "absent.json").write_text(json.dumps(secret))
-    with pytest.raises(InvalidArgument, match="public keys are"):
-        PolicyFile(write(tmp_path / "policy.json", issuers=[issuer]))
+    secret = OctKey.generate_key(256).as_dict(private=True)
+    public = RSAKey.generate_key(2048).as_dict(private=False)
+    for keys in ([secret], [public, secret]):
+        (tmp_path / "absent.json").write_text(json.dumps({"keys": keys}))
+        with pytest.raises(InvalidArgument, match="public keys are"):
+            PolicyFile(write(tmp_path / "policy.json", issuers=[issuer]))
 
 
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.message_queries import MessageQuery
 from pubsub_delta.policy.spans import MAX_NEW_SPANS
 from pubsub_delta.tables.ack_state import AckStates
 from pubsub_delta.tables.registry import Registry
@@ -24,6 +26,20 @@ def test_the_rate_of_publishes_counts_no_time_that_the_log_does_not_have() -> No
     world.driver.world.lane.cut_log(LAYOUT.messages(world.store.get_topic(TOPIC).uid))
     world.be_at(MINUTE + 5)
     assert world.driver.open().topic_metrics(TOPIC).publish_rate == 2 / 5
+
+
+def test_a_search_after_a_version_that_the_log_has_forgotten_is_refused() -> None:
+    """It would leave out messages whose commits are gone, and nobody would know."""
+    world = InMemory()
+    world.publish("a")
+    topic = f"projects/local/topics/{TOPIC}"
+    list((search := world.store.find_messages(topic)).messages())
+    world.publish("b")
+    world.publish("c")
+    world.driver.world.lane.cut_log(LAYOUT.messages(world.store.get_topic(TOPIC).uid))
+    query = MessageQuery(after_version=search.version)
+    with pytest.raises(InvalidArgument, match="the topic's log begins after this version"):
+        list(world.driver.open().find_messages(topic, query).messages())
 
 
 def test_the_log_keeps_what_came_after_a_snapshot() -> None:

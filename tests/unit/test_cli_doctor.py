@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -158,8 +160,10 @@ def test_a_lock_that_is_held_is_named(store: Any, tmp_path: Path) -> None:
 def test_a_disk_with_little_room_is_told(
     store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checks, "LOW_DISK_BYTES", 10**18)
-    assert checks.storage(layout_of(str(tmp_path / "store"))).state == "warning"
+    for free, state in ((10**9 - 1, "warning"), (10**9, "ok")):
+        usage = SimpleNamespace(total=10**12, used=10**12 - free, free=free)
+        monkeypatch.setattr(shutil, "disk_usage", lambda _, usage=usage: usage)
+        assert checks.storage(layout_of(str(tmp_path / "store"))).state == state
 
 
 @pytest.mark.parametrize("needed", [False, True])
@@ -230,9 +234,9 @@ def test_a_backlog_that_is_about_to_disappear_is_told() -> None:
     def told() -> list[str]:
         return [each.check for each in checks.subscriptions(backend.store, backend.clock.now())]
 
-    backend.clock.advance(50 * 60)
+    backend.clock.advance(54 * 60)
     assert told() == ["subscriptions"]
-    backend.clock.advance(5 * 60)
+    backend.clock.advance(1)
     assert told() == ["subscription delays", "subscriptions"]
 
 
@@ -250,7 +254,10 @@ def test_a_backlog_that_the_topic_keeps_for_longer_is_not_about_to_disappear() -
 def test_a_writer_whose_clock_is_ahead_is_told(store: Any) -> None:
     now = SystemClock().now()
     assert [each.check for each in checks.topics(store, now)] == ["topics"]
-    behind = list(checks.topics(store, now - timedelta(minutes=5)))
+    (commit, *_) = store.topic_history("flights", 1)
+    as_allowed = commit.time - timedelta(minutes=1)
+    assert [each.check for each in checks.topics(store, as_allowed)] == ["topics"]
+    behind = list(checks.topics(store, as_allowed - timedelta(microseconds=1)))
     assert [(each.check, each.state) for each in behind] == [
         ("topic flights", "warning"),
         ("topics", "ok"),

@@ -67,6 +67,9 @@ def test_pages_may_be_as_long_as_all() -> None:
 def test_a_page_is_a_table_of_its_own() -> None:
     told = run(Paged(), "topics", "list", "--page-size=2", "--format=table(name.basename())").stdout
     assert told == "NAME\na1\nb2\n\nNAME\nc3\n"
+    titled = "--format=table[title=Topics](name.basename())"
+    told = run(Paged(), "topics", "list", "--page-size=2", titled).stdout
+    assert told.split() == ["Topics", "NAME", "a1", "b2", "NAME", "c3"]
 
 
 def test_keys_that_nothing_has_are_told() -> None:

@@ -12,10 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from pubsub_delta.batches import PulledBatch
 from pubsub_delta.cli import pull
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.main import cli
-from pubsub_delta.errors import Aborted
+from pubsub_delta.errors import Aborted, DataLoss
 from pubsub_delta.resources import DeadLetterPolicy, Message
 from tests.unit.pulling_commands import World
 from tests.unit.serving_world import served
@@ -226,6 +227,20 @@ def test_a_file_has_no_more_messages_than_its_limit(
     shown = world.run(f"--output={tmp_path / 'some.jsonl'}", f"--limit={limit}", "--auto-ack")
     assert f"Wrote {limit} messages" in shown.stderr
     assert (world.undelivered, world.outstanding) == (5 - limit, 0)
+
+
+def test_messages_that_cannot_be_read_come_again_at_once(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pull for a file leases them for ten minutes, and an error gives them back."""
+    world.store.publish("flights", [b"x"] * 2)
+
+    def damaged(_: Any) -> Any:
+        raise DataLoss("a file of the topic is gone")
+
+    monkeypatch.setattr(PulledBatch, "__iter__", damaged)
+    assert world.run(f"--output={tmp_path / 'all.csv'}", "--auto-ack").exit_code == 1
+    assert (world.undelivered, world.outstanding) == (2, 0)
 
 
 def test_without_messages_there_is_no_file(world: World, tmp_path: Path) -> None:

@@ -168,3 +168,31 @@ def test_of_an_attribute_and_its_opposite_the_later_one_holds(
     """As of flags of a command line."""
     drawn = render([{"name": "a"}], parse_format(f"table[{attributes}](name)"), single=False)
     assert drawn.startswith("┌") is is_boxed
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "label=X",
+        "sort=1",
+        "sort=1:reverse",
+        "align=right",
+        "width=20",
+        "wrap",
+        "optional",
+        "format='value(.)'",
+        "basename()",
+    ],
+)
+def test_a_setting_of_a_column_may_follow_in_a_projection_that_shows_nothing(setting: str) -> None:
+    """The settings of ``:(settings of columns)`` hold as if they stood at the columns."""
+    records = [{"name": f"b/{'long ' * 40}", "size": 2}, {"name": "a/c", "size": 10}]
+
+    def table(of_columns: str, follows: str = "") -> str:
+        name, none = f"name{of_columns}", f"none{of_columns}"
+        return render(records, parse_format(f"table({name},size,{none}){follows}"), width=80)
+
+    of = f".{setting}" if setting.endswith("()") else f":{setting}"
+    after = table("", f":(name{of},none{of})")
+    assert after == table(of)
+    assert (after == table("")) is (setting == "sort=1:reverse")

@@ -88,15 +88,25 @@ def test_a_format_gives_a_document_for_each_look() -> None:
     assert table.stdout == "num_undelivered_messages\n5\n4\n"
 
 
-@pytest.mark.parametrize("options", [["--interval=0"], ["--count=0"], ["--interval=soon"]])
+@pytest.mark.parametrize(
+    "options", [["--interval=0"], ["--interval=0.09s"], ["--count=0"], ["--interval=soon"]]
+)
 def test_a_wrong_interval_or_count_is_refused(options: list[str]) -> None:
     result = watch(Changing(), *options)
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
 
 
-def test_a_clock_that_does_not_move_gives_no_rate() -> None:
+@pytest.mark.parametrize("seconds", [0, -5])
+def test_a_clock_that_does_not_move_or_is_set_back_gives_no_rate(seconds: int) -> None:
     first = sample(metrics(5, 1), NOW, None)
-    assert sample(metrics(5, 9), NOW, first).rates["success"] == 0
+    later = NOW + timedelta(seconds=seconds)
+    assert sample(metrics(5, 9), later, first).rates["success"] == 0
+
+
+def test_an_interval_may_be_a_tenth_of_a_second() -> None:
+    """ "0.1s or more is accepted"."""
+    looks = (metrics(1, 0), metrics(1, 0))
+    assert watch(Changing(*looks), "--interval=0.1s", "--count=2").exit_code == 0
 
 
 @pytest.mark.parametrize("seconds", [0.25, 1, 1.5, 60])

@@ -8,13 +8,22 @@ import pytest
 
 pytest.importorskip("fastapi")
 
+from pubsub_delta.console.dead_letters import suggested_id
 from pubsub_delta.errors import Unavailable
+from pubsub_delta.names import subscription_name
 from pubsub_delta.resources import Message
 from pubsub_delta.tables.messages import commits
 from tests.unit.browsing import Browser, form_from_pairs, words
 from tests.unit.builders import HOUR, MINUTE
 from tests.unit.test_console_messages import failing
 from tests.unit.test_races import once
+
+
+def test_the_id_that_is_suggested_for_a_subscription_is_accepted() -> None:
+    """Pub/Sub: an id has "between 3 and 255 characters", and so may that of the topic."""
+    for topic in ("letters", "projects/other/topics/letters", "l" * 255):
+        suggested = suggested_id(topic)
+        assert subscription_name(suggested, "local").id == suggested
 
 
 def source_anew(browser: Browser) -> None:

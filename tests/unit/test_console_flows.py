@@ -5,6 +5,8 @@ The library's own look at the state ends each of them.
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from pubsub_delta.errors import NotFound
+from pubsub_delta.errors import AlreadyExists, NotFound
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
@@ -42,6 +44,9 @@ def test_a_topic_is_created_without_retention_unless_the_box_is_checked() -> Non
     browser = Browser()
     browser.post("/topics/new", {"id": "news"})
     assert browser.store.get_topic("news").message_retention_duration is None
+    again = browser.post("/topics/new", {"id": "news"})
+    assert again.status_code == 400
+    assert re.search(r'id="id-error">[^<]*exists already', again.text)  # at the field of the ID
 
 
 def test_the_retention_of_a_topic_is_adjusted_disabled_and_enabled() -> None:
@@ -378,6 +383,13 @@ def test_a_deletion_says_how_many_messages_go_and_asks_for_the_name() -> None:
     assert "'firs' is not its ID; type first" in words(answer.text)
     assert browser.store.get_subscription("first")
     assert "The 2 messages that it stores go" in words(browser.get("/topics/flights/delete").text)
+    for number, rest in ((5, "."), (6, ", and others.")):
+        for each in range(1, number):
+            with suppress(AlreadyExists):
+                browser.store.create_subscription(f"other-{each}", "flights")
+        page = words(browser.get("/topics/flights/delete").text)
+        assert f"subscriptions ({number}) stay" in page
+        assert f"first, other-1, other-2, other-3, other-4{rest}" in page
 
 
 def test_what_was_done_is_said_once() -> None:

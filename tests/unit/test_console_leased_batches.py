@@ -17,11 +17,22 @@ from tests.unit.builders import MINUTE
 def test_of_many_batches_the_one_that_is_in_use_is_kept() -> None:
     """The oldest are dropped: those that nobody has changed for the longest time."""
     batches = LeasedBatches()
-    first, second, *_ = [batches.add("delays", [], None) for _ in range(MAX_KEPT)]
+    first, second, third, *_ = [batches.add("delays", [], None) for _ in range(MAX_KEPT)]
     batches.change(first)
     batches.add("delays", [], None)
     assert batches.find(first.id, "delays") == first
     assert batches.find(second.id, "delays") is None
+    assert batches.find(third.id, "delays") == third, "20 are kept"
+
+
+@pytest.mark.parametrize(("number", "pulled"), [("0", 0), ("1", 1), ("100", 100), ("101", 0)])
+def test_a_page_has_1_to_100_messages(number: str, pulled: int) -> None:
+    """ "a number from 1 to 100"."""
+    browser = Browser()
+    browser.world.publish(*map(str, range(101)))
+    page = browser.post("/subscriptions/first/pull", {"max_messages": number})
+    assert ("is out of range" in page.text) is (pulled == 0)
+    assert browser.store.metrics("first")["num_outstanding_messages"] == pulled
 
 
 def test_a_lease_that_was_over_is_not_shown_as_longer() -> None:

@@ -230,6 +230,9 @@ def test_a_message_that_is_too_large_for_a_form_is_not_copied_in_part() -> None:
     answer = browser.client.get(f"/topics/flights/publish?copy_of=topics%2Fflights%2F{number}")
     assert answer.status_code == 409
     assert "1,000,001 bytes of data" in words(answer.text)
+    (number,) = browser.store.publish("flights", [b"x" * 1_000_000]).message_ids
+    page = browser.get(f"/topics/flights/publish?copy_of=topics%2Fflights%2F{number}").text
+    assert len(form_from_pairs(page).fields["data"]) == 1_000_000
 
 
 def test_another_message_like_one_is_published_from_the_form_that_it_left() -> None:

@@ -72,6 +72,30 @@ def test_a_search_that_nobody_asks_for_ends() -> None:
     searches.close()
 
 
+def test_a_search_that_runs_is_kept_however_many_are_done_since(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of more than are kept, "the oldest that are done go first"."""
+    monkeypatch.setattr("pubsub_delta.console.searches.KEPT", 3)
+    _, endless, searches, running = begun()
+
+    class Empty:
+        progress = 1.0
+
+        def messages(self, **_: Any) -> Any:
+            return iter(())
+
+    done = []
+    for _ in range(5):
+        done.append(searches.start(cast("Any", Empty()), "/topics/t/messages", ""))
+        assert done[-1].wait(LONG)
+    assert searches.find(running.id) is running
+    assert [each for each in done if searches.find(each.id)] == done[-2:]
+    running.stop()
+    endless.look()
+    searches.close()
+
+
 def searches_of(browser: Browser) -> BackgroundSearches:
     app: Any = browser.app.app
     searches: BackgroundSearches = app.state.console.searches

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -63,6 +64,7 @@ def test_only_loopback_is_served_without_a_token() -> None:
 def test_a_token_that_protects_nothing_is_refused(token: str) -> None:
     with pytest.raises(InvalidArgument, match="16 characters"):
         ConsoleAccess(token=token).check()
+    ConsoleAccess(token="x" * 16).check()
 
 
 def test_the_command_refuses_an_open_address_before_spark_is_started() -> None:
@@ -308,6 +310,13 @@ def test_a_form_that_is_too_large_is_refused(
     answer = browser.post("/topics/flights/publish", {"data": "x" * 2**20})
     assert answer.status_code == 413
     assert browser.world.backlog() == {}
+    form = form_from_pairs(browser.get("/topics/flights/publish").text)
+    body = urlencode({**form.fields, "data": "x" * 2**20}).encode()
+    kind = {"Content-Type": "application/x-www-form-urlencoded", **browser.sent_with_forms}
+    for largest, status in ((len(body) - 1, 413), (len(body), 200)):
+        monkeypatch.setattr(forms, "LARGEST_FORM", largest)
+        answer = browser.client.post("/topics/flights/publish", content=body, headers=kind)
+        assert answer.status_code == status
 
 
 @pytest.mark.parametrize("body", [b"\xff\xfe", b"a=%ff", b"a=1&" * 6_000])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
+from pubsub_delta.console import responses
 from pubsub_delta.console.resource_changes import EDIT_CONFLICT
 from pubsub_delta.errors import Unavailable
 from pubsub_delta.operations import administer, seek, snapshot
@@ -91,18 +93,25 @@ def test_what_is_created_again_at_that_moment_is_not_deleted(
 ) -> None:
     """ "The same happens to the slower one of two who write in the same second"."""
     module, verb = OPERATIONS[at]
-    real, left = getattr(module, verb), [again]
+    real, left, go_on = getattr(module, verb), [again], threading.Event()
 
     def crossed(*args: Any) -> None:
+        assert go_on.wait(60)
         for each in [left.pop()] if left else []:
             each(browser)
         real(*args)
 
     before = names(browser)
     monkeypatch.setattr(module, verb, crossed)
-    answer = browser.delete(at)
-    assert answer.status_code == 409
-    assert "Nothing was deleted" in words(answer.text)
+    monkeypatch.setattr(responses, "WAIT_SECONDS", 0)
+    at_work = browser.delete(at).url.path
+    assert at_work.startswith("/jobs/")
+    go_on.set()
+    pauses = (threading.Event().wait(0.01) for _ in range(2_000))
+    answer = next(each for _ in pauses if (each := browser.client.get(at_work)).status_code != 200)
+    for page in (answer, browser.client.get(at_work)):  # the second one is requested again
+        assert page.status_code == 409
+        assert "Nothing was deleted" in words(page.text)
     assert names(browser) == before
 
 

@@ -21,6 +21,16 @@ def test_positions_are_cut_where_files_begin_and_in_large_ones() -> None:
     assert Positions.union(found) == Positions.between(5, 59)
 
 
+def test_a_part_has_as_many_files_as_fit() -> None:
+    """The bytes of files that a partition has at most, in the last one as in the first."""
+    files = [file(first, first + 9, 360) for first in range(0, 70, 10)]  # 1000 each
+    every = Positions.between(0, 69)
+    found = {most: divide(every, files, most) for most in (2000, 2999, 3000)}
+    assert [len(each) for each in found[3000]] == [30, 30, 10]
+    assert [len(each) for each in found[2000]] == [20, 20, 20, 10]
+    assert found[2999] == found[2000]
+
+
 def test_positions_are_not_cut_where_the_log_does_not_tell_of_files() -> None:
     every = Positions.between(5, 59)
     untold = DataFile(None, 1440, None, None, None, None, None)

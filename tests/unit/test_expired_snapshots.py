@@ -52,6 +52,14 @@ def test_who_deletes_it_deletes_what_it_held_in_the_same_run() -> None:
         world.store.update_snapshot(TAKEN, expire_time=at(DAY))
 
 
+def test_at_the_moment_of_its_end_it_is_deleted() -> None:
+    """ "An expired snapshot is NOT_FOUND at once", from its expire_time on."""
+    world, _ = nearly_expired()
+    world.be_at(2 * HOUR)
+    told = world.store.maintain()
+    assert told.expired == [f"projects/local/snapshots/{TAKEN}"]
+
+
 def test_a_name_that_was_taken_has_one_snapshot_by_every_clock() -> None:
     world, ahead = nearly_expired()
     taken = ahead.create_snapshot(TAKEN, NAME)

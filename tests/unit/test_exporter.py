@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pubsub_delta.clock import ManualClock
 from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument
-from pubsub_delta.exporter import MetricsExporter
+from pubsub_delta.exporter import MetricsExporter, family_names
 from pubsub_delta.metrics import METRICS, Measured, MetricRow, Metrics
 from pubsub_delta.names import ResourceName
 from tests.unit.in_memory import LETTERS, TOPIC, InMemory
@@ -163,6 +163,27 @@ def test_metrics_stay_when_measuring_fails_and_the_error_is_told() -> None:
     told = scraped(exporter.text())
     assert told["pubsub_delta_up", ()] == 1
     assert not [name for name, _ in told if name == "pubsub_delta_last_error_info"]
+
+
+def test_every_metric_of_a_scrape_is_known_by_its_name_and_kind() -> None:
+    """docs/server.md: "The metrics have the names that /metrics has", by OTLP, too."""
+    clock, errors = ManualClock(), [None, Aborted("once")]
+
+    def measure() -> list[MetricRow]:
+        error = errors.pop(0)
+        if error is not None:
+            raise error
+        return rows(clock)
+
+    exporter = made(measure, clock)
+    while errors:
+        with suppress(Aborted):
+            exporter.refresh()
+    known = family_names()
+    told = {each.name: each.type == "counter" for each in exporter.collect()}
+    assert told == {name: known.get(name) for name in told}
+    assert {each for each in known if each.startswith("pubsub_delta_")} <= told.keys()
+    assert "pubsub_subscription_backlog_bytes_is_estimate" in told
 
 
 def test_failures_stay_counted_after_a_measurement_that_succeeds() -> None:

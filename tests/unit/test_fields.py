@@ -208,6 +208,14 @@ def test_an_idle_subscription_is_kept_for_at_least_a_day(ttl: Any) -> None:
     assert fields.check_expiration_policy(policy, timedelta(hours=1)) is policy
 
 
+def test_an_idle_subscription_is_kept_for_a_hundred_years_at_most() -> None:
+    """ "up to 36500d, or none for never, is accepted"."""
+    longest = ExpirationPolicy("36500d")
+    assert fields.check_expiration_policy(longest, timedelta(days=7)) is longest
+    with pytest.raises(InvalidArgument, match="up to 36500d"):
+        fields.check_expiration_policy(ExpirationPolicy(timedelta(36_500, 1)), timedelta(days=7))
+
+
 @pytest.mark.parametrize("ttl", ["23h59m59s", 0, -1, timedelta(hours=1)])
 def test_a_shorter_ttl_is_refused(ttl: Any) -> None:
     with pytest.raises(InvalidArgument, match=r"expiration_policy\.ttl: .* 1d or more, or none"):

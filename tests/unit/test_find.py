@@ -69,9 +69,9 @@ def test_messages_have_the_states_that_they_have_for_the_subscription() -> None:
     store.publish(*"abcd")
     store.ack("a")
     leased = {each.data for each in store.pull(1)}
-    states = {
-        each.data.decode(): each.state for each in store.store.find_messages(READER).messages()
-    }
+    messages = list(store.store.find_messages(READER).messages())
+    states = {each.data.decode(): each.state for each in messages}
+    assert {each.delivery_attempt for each in messages} == {None}  # without a dead-letter policy
     assert states["a"] is None
     assert {name for name, state in states.items() if state == "leased"} == leased
     assert sorted(filter(None, states.values())) == ["available", "available", "leased"]

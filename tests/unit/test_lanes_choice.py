@@ -10,7 +10,7 @@ from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.session import DELTA_SETTINGS, SPEED_SETTINGS
 from pubsub_delta.tables.lanes.choice import MANY_MESSAGES, Lanes
 from pubsub_delta.tables.lanes.protocol import TableMissing
-from pubsub_delta.tables.lanes.s3_writers import LANE_PROPERTY
+from pubsub_delta.tables.lanes.s3_writers import LANE_PROPERTY, refusal_of_spark
 from pubsub_delta.tables.layout import layout_of
 
 
@@ -46,6 +46,12 @@ def test_on_s3_no_dataframe_is_published_beside_the_direct_lane(
     table = "delta.`s3a://bucket/pubsub/messages/0`"
     with pytest.raises(FailedPrecondition, match="on S3 a DataFrame cannot be published"):
         lanes("s3a://bucket/pubsub").writer_for(table)
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a", "s3n"])
+def test_on_s3_spark_writes_nothing_by_any_of_hadoops_names_for_it(scheme: str) -> None:
+    """Delta: its default log store for S3 is safe "from a single Spark driver" alone."""
+    assert refusal_of_spark(f"{scheme}://bucket/pubsub", {}) is not None
 
 
 def test_who_names_a_directory_without_its_slash_is_told() -> None:

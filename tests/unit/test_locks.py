@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import pytest
 
+from pubsub_delta.clock import uptime
 from pubsub_delta.errors import Aborted, FailedPrecondition
 from pubsub_delta.tables.lanes import locks
 from pubsub_delta.tables.lanes.choice import Lanes
@@ -120,6 +121,35 @@ def test_a_table_of_a_catalog_has_one_lock_by_all_names_of_its_schema(
         "pubsub_delta.tables.lanes.spark.location_of_schema", lambda *_: f"file:{tmp_path}"
     )
     share_their_locks(opened("pubsub", Session()), opened(other, Session()))
+
+
+@pytest.mark.parametrize("root", ["pubsub", "{path}"])
+def test_a_writer_waits_longer_for_the_messages_of_a_topic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: str
+) -> None:
+    """ "A DataFrame or an OPTIMIZE holds the lock" of messages, also where a catalog has them."""
+    monkeypatch.setattr(
+        "pubsub_delta.tables.lanes.spark.location_of_schema", lambda *_: f"file:{tmp_path}"
+    )
+    monkeypatch.setattr(locks, "TOPIC_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(locks, "PATIENCE_SECONDS", 0)
+    (layout, held), (_, mine) = (opened(root.format(path=tmp_path), Session()) for _ in range(2))
+    for table, least in ((layout.messages(UID), 0.1), (layout.topics, 0)):
+        begun = uptime()
+        with held.locked(table), pytest.raises(Aborted), mine.locked(table):
+            pass
+        assert uptime() - begun >= least
+
+
+def test_tables_whose_long_paths_begin_alike_have_a_lock_each(tmp_path: Path) -> None:
+    """ "One table has one lock", also a table of a subscription deep below another root."""
+    far = "/".join(["lake", *["a-long-name-of-a-folder"] * 10])
+    held = TableLocks(str(tmp_path))
+    with (
+        held.locked(f"delta.`{tmp_path}/{far}/orders`"),
+        TableLocks(str(tmp_path)).locked(f"delta.`{tmp_path}/{far}/returns`", wait=False),
+    ):
+        pass
 
 
 def test_who_holds_a_lock_may_take_it_again(tmp_path: Path) -> None:

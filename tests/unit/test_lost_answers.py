@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,9 @@ from pubsub_delta.errors import Unknown
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.tables.ack_state.states import RECENT_COMMITS, AckStates, StoredAckState
 from pubsub_delta.tables.lanes.protocol import Conflict, Where
-from tests.unit.in_memory import NAME, InMemory
+from tests.model.memory_lane import MemoryLane
+from tests.unit.in_memory import NAME, TOPIC, InMemory
+from tests.unit.test_races import another
 
 
 @dataclass
@@ -92,6 +95,25 @@ def test_what_did_not_land_and_nobody_followed_is_an_error() -> None:
     with pytest.raises(ConnectionError, match="the answer was lost"):
         counted_once_more(port)
     assert port.stored.state.next_lease_id == 1
+
+
+def test_a_publish_that_another_process_has_landed_has_the_ids_of_that_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """ "A second publish of the same idempotency id … returns the result of the first." """
+    world = InMemory()
+    other, told = another(world), []
+    real = MemoryLane.append
+
+    def lost(*args: Any) -> Any:
+        monkeypatch.setattr(MemoryLane, "append", real)
+        told.extend(other.publish(TOPIC, ["a"], idempotency_id=("job", 1)).message_ids)
+        raise Conflict("another writer was faster")
+
+    monkeypatch.setattr(MemoryLane, "append", lost)
+    ids = list(world.store.publish(TOPIC, ["a"], idempotency_id=("job", 1)).message_ids)
+    assert ids == told
+    assert [each.message_id for each in world.store.peek(NAME)] == ids
 
 
 @pytest.mark.parametrize("followed_by", [0, 5])

@@ -132,6 +132,27 @@ def test_a_dry_run_counts_what_is_on_its_way(monkeypatch: pytest.MonkeyPatch) ->
     assert forwarded_by_maintenance(world).dead_letters == found
 
 
+def test_a_topic_that_is_gone_is_told_though_others_go_to_the_one_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is under way completes; "nothing is forwarded or lost" of the rest, with a warning."""
+    world = exhausted("a")
+    world.publish("b")
+    with monkeypatch.context() as patched:
+        patched.setattr(MemoryLane, "append", lose)
+        for _ in range(ATTEMPTS):
+            with pytest.warns(DeadLetterWarning):
+                pulled = world.pull()
+            world.store.modify_ack_deadline(NAME, [each.ack_id for each in pulled], 0)
+    assert world.backlog() == {"a": "forwarding", "b": "available"}
+    graves = world.store.create_topic("graves")
+    world.store.update_subscription(NAME, dead_letter_policy=DeadLetterPolicy("graves", ATTEMPTS))
+    world.tables.registry.remove_topic(graves.uid, world.now)
+    with pytest.warns(DeadLetterWarning, match=r"1 message .*topics/graves does not exist"):
+        world.pull()
+    assert world.stored(LETTERS) == ["a"]
+
+
 def lose(*_: Any, **__: Any) -> Any:
     raise ConnectionError("the storage cannot be reached")
 

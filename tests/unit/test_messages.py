@@ -54,6 +54,14 @@ BROKEN = {
     "ordering key only": (Message(b"", {}, "key"), EMPTY),
     "data too large": (Message(b"x" * 10_000_001), TOO_LARGE),
     "too large with the rest": (Message(b"x" * 9_999_995, {"k": "é"}, "abc"), TOO_LARGE),
+    "too large with the longest of all": (
+        Message(
+            b"x" * (10_000_000 - 10 * (256 + 1024)),
+            {f"{n:0256}": "v" * 1024 for n in range(10)},
+            "k" * 1024,
+        ),
+        TOO_LARGE,
+    ),
     "too many attributes": (Message(b"x", attributes(101)), TOO_MANY_ATTRIBUTES),
     "empty key": (Message(b"x", {"": "v"}), BAD_KEY),
     "key too long": (Message(b"x", {"k" * 257: ""}), BAD_KEY),
@@ -89,6 +97,23 @@ def test_messages_beyond_the_limits_are_refused_by_rule_and_place(
     assert told.startswith("messages[7]: ")
     assert f"{rule}; nothing was published" in told
     assert len(told) < 400, "an error does not repeat ten megabytes"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"k" * 256: "", "k" * 257: ""}, "a key of 257 bytes"),
+        ({"k" * 256: "", "": ""}, "a key of 0 bytes"),
+        ({"k": "", "": ""}, "a key of 0 bytes"),
+        ({"a": "v" * 1024, "b": "v" * 1025}, "the value of 'b' has 1,025 bytes"),
+    ],
+)
+def test_of_several_attributes_the_one_beyond_the_limits_is_named(
+    given: dict[str, str], told: str
+) -> None:
+    """A key has 1 to 256 bytes, and a value up to 1,024."""
+    with pytest.raises(InvalidArgument, match=f"attributes: {told}"):
+        as_message(Message(b"x", given), 0)
     assert "Message(" not in told, "nor how Python writes a message"
 
 

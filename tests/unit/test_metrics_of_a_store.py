@@ -13,7 +13,7 @@ from pubsub_delta.errors import NotFound
 from pubsub_delta.operations import metrics
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.tables.messages import sizes
-from tests.unit.builders import MINUTE, at
+from tests.unit.builders import DAY, MINUTE, at
 from tests.unit.in_memory import NAME, InMemory
 
 
@@ -47,6 +47,17 @@ def test_only_of_a_large_topic_are_bytes_estimated_and_then_it_is_told(
     topic = store.store.metrics("projects/local/topics/flights", exact=exact)
     assert topic["byte_cost"] == 100
     assert ("byte_cost" in topic.estimates) is not is_read
+
+
+def test_a_publish_without_messages_left_is_no_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mean is that of messages that are stored, and the log tells of others for days."""
+    monkeypatch.setattr(sizes, "QUICK_MESSAGES", 0)
+    store = InMemory(message_retention_duration="1d")
+    store.publish("a" * 99)
+    store.be_at(2 * DAY)
+    store.publish("b")
+    assert sum(store.store.maintain(exact=True).discarded.values()) == 1
+    assert store.store.metrics(NAME)["backlog_bytes"] == 1
 
 
 def test_a_topic_without_retention_retains_no_message() -> None:

@@ -29,6 +29,7 @@ def checked(config: Any) -> PushConfig | None:
         "http://localhost:8080",
         "http://127.0.0.1/",
         "https://[::1]:8443/a/b?token=c&d=%20",
+        "https://example.com/@me?by=ann@example.com",
         "HTTPS://EXAMPLE.com",
         "http://" + "h" * (2048 - len("http://")),
     ],
@@ -111,6 +112,12 @@ def test_a_token_is_of_an_address(token: Any, told: str) -> None:
     config = PushConfig(URL, oidc_token=token)
     with pytest.raises(InvalidArgument, match=rf"push_config\.oidc_token.*{told}"):
         check_push_config(config, enable_exactly_once_delivery=False)
+
+
+def test_an_address_and_an_audience_may_be_as_long_as_is_told() -> None:
+    """RFC 5321: an address has up to 254 characters; an error names 2,048 of an audience."""
+    token = OidcToken(f"{'a' * 250}@b.c", "a" * 2048)
+    check_push_config(PushConfig(URL, oidc_token=token), enable_exactly_once_delivery=False)
 
 
 @pytest.mark.parametrize("bare", [True, {"write_metadata": True}, NoWrapper(1)])  # type: ignore[arg-type]

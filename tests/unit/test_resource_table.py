@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count, pairwise
 from typing import Any
 
 import pytest
 
-from pubsub_delta.errors import DataLoss
+from pubsub_delta.errors import DataLoss, FailedPrecondition
 from pubsub_delta.tables.lanes.protocol import Conflict
+from pubsub_delta.tables.layout_version import PROPERTY
 from pubsub_delta.tables.registry.resource_table import COMPACT_INTERVAL, ResourceTable
 from pubsub_delta.tables.schemas import TOPICS
 from tests.model.memory_lane import MemoryLane
@@ -103,6 +105,24 @@ def test_one_table_that_was_created_later_tells_that_this_one_is_lost(
         assert not topics.change("1", {"name": "n"})
         assert not topics.remove("1")
         assert topics.row("1") is None
+
+
+def test_after_a_table_of_another_layout_was_refused_nothing_is_added_to_it() -> None:
+    """ "Whoever finds another layout version than its own reads and writes nothing." """
+    lane = MemoryLane()
+    topics = table(lane)
+    topics.add(row(1), [("uid", "=", "uid")])
+    topics.rows()
+    stored = lane.tables[NAME]
+    stored.schema = replace(stored.schema, properties={**stored.schema.properties, PROPERTY: "9"})
+    stored.commit("SET TBLPROPERTIES", stored.versions[-1])
+    before = len(stored.versions)
+    for _ in range(2):
+        with pytest.raises(FailedPrecondition, match="layout version 9"):
+            topics.rows()
+        with pytest.raises(FailedPrecondition, match="layout version 9"):
+            topics.add(row(2), [("uid", "=", "uid")])
+    assert len(stored.versions) == before
 
 
 def test_a_check_that_fails_leaves_the_row_and_tells_so() -> None:

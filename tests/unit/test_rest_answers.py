@@ -94,6 +94,7 @@ PULLED = {
     [
         ("receivedMessages", PULLED),
         ("*", PULLED),
+        ("*," * 492 + "receivedMessages", PULLED),  # as long as is taken
         ("receivedMessages/ackId,receivedMessages", PULLED),
         ("received_messages/ackId", {"receivedMessages": [{"ackId": "a"}, {"ackId": "b"}]}),
         (
@@ -130,6 +131,7 @@ def test_a_part_of_an_answer_is_what_its_client_selects(text: str, part: Any) ->
     [
         *("nope", "receivedMessages/nope", "receivedMessages(", "receivedMessages)", "a b", ","),
         *("/", "", "*,", "receivedMessages/", "(" * 500, "*/" * 100 + "*", "received" * 200),
+        "*," * 492 + "received_messages",
     ],
 )
 def test_a_part_that_an_answer_has_not_is_refused(text: str) -> None:

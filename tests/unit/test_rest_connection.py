@@ -38,6 +38,8 @@ class Echo:
     async def answer(self, head: RequestHead, body: bytes) -> Response:
         told = f"{head.verb} {head.path}?{head.query} {body.decode()}"
         self.asked.append(told)
+        if head.path == "/list":
+            told = head.headers["x-list"]
         if head.path == "/wait":
             self.waiting.set()
             try:
@@ -126,6 +128,17 @@ def test_requests_follow_each_other_on_one_connection() -> None:
     over(test)
 
 
+def test_a_header_that_is_repeated_is_a_list() -> None:
+    """RFC 9110, 5.2: the value is "the list of corresponding field line values", with commas."""
+
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        client = await connect()
+        head = "GET /list HTTP/1.1\r\nHost: localhost\r\nX-List: a\r\nx-list: b, c\r\n\r\n"
+        assert (await client.ask(head)).endswith(b"\r\n\r\na, b, c")
+
+    over(test)
+
+
 @pytest.mark.parametrize("year", [1969, 9999])
 def test_by_a_clock_that_cannot_be_right_a_reply_has_no_date(year: int) -> None:
     """RFC 9110, 6.6.1: "an origin server without a clock MUST NOT generate a Date header field"."""
@@ -182,15 +195,18 @@ def test_a_client_that_asks_first_is_told_to_send_its_body() -> None:
 def test_a_body_above_the_limit_is_refused_and_the_client_reads_why(is_chunked: bool) -> None:
     async def test(connect: Any, echo: Echo, _: Connections) -> None:
         client = await connect()
-        size = 3_000_000  # more than what the system keeps for a connection
-        if is_chunked:
-            head, body = "Transfer-Encoding: chunked", b"%x\r\n%s" % (size, b"x" * size)
-        else:
-            head, body = f"Content-Length: {size}", b"x" * size
-        sent = asyncio.ensure_future(
-            client.ask(f"POST /b HTTP/1.1\r\nHost: l\r\n{head}\r\n\r\n", body)
-        )
-        reply = await sent
+
+        async def send(size: int) -> bytes:
+            chunked = b"%x\r\n%s\r\n0\r\n\r\n" % (size, b"x" * size)
+            of_size = f"Content-Length: {size}"
+            head = "Transfer-Encoding: chunked" if is_chunked else of_size
+            body = chunked if is_chunked else b"x" * size
+            reply: bytes = await client.ask(f"POST /b HTTP/1.1\r\nHost: l\r\n{head}\r\n\r\n", body)
+            return reply
+
+        assert (await send(1_000)).endswith(b"x" * 1_000)
+        echo.asked.clear()
+        reply = await send(3_000_000)  # more than what the system keeps for a connection
         assert reply.startswith(b"HTTP/1.1 400 Bad Request\r\n")
         assert b"Connection: close" in reply
         error = json.loads(reply.partition(b"\r\n\r\n")[2])["error"]

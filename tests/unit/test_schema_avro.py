@@ -300,6 +300,13 @@ def test_a_message_is_read_by_its_own_revision_as_another_one_has_it() -> None:
             DecimalOf(5, 2),
             Decimal("0.01"),
         ),
+        (
+            logical("bytes", "decimal", precision=38, scale=2),
+            "\u0001",
+            DecimalOf(38, 2),
+            Decimal("0.01"),
+        ),
+        (logical("bytes", "decimal", precision=39, scale=2), "\u0001", "string", "0.01"),
         (logical("bytes", "decimal", precision=60, scale=2), "\u0001", "string", "0.01"),
         (
             logical("string", "uuid"),

@@ -133,8 +133,9 @@ def test_a_revision_is_of_the_type_of_its_schema(world: InMemory) -> None:
 def test_a_rollback_is_a_new_revision_with_an_earlier_definition(world: InMemory) -> None:
     first = world.store.get_schema("states")
     world.store.commit_schema("states", AVRO_WITH_AREA)
+    world.be_at(60)
     back = world.store.rollback_schema("states", first.revision_id)
-    assert back.definition == AVRO
+    assert (back.definition, back.revision_create_time) == (AVRO, world.now)
     assert back.revision_id not in (first.revision_id, ids(world)[1])
     assert len(ids(world)) == 3
 

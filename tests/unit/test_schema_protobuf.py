@@ -210,6 +210,13 @@ def test_values_are_read_with_defaults_and_presence() -> None:
     assert found["nothing"] is None
 
 
+def test_a_message_within_itself_is_json_with_the_names_of_its_definition() -> None:
+    """A column has no recursive type, and its text has the names that the other columns have."""
+    codec = compiled(proto3("int32 two_words = 1; M next = 2;"))
+    found = codec.values(b'{"twoWords": 1, "next": {"twoWords": 2}}', JSON, codec)
+    assert (found["two_words"], json.loads(found["next"])) == (1, {"two_words": 2})
+
+
 def test_a_message_is_read_by_its_own_revision_as_another_one_has_it() -> None:
     old, new = compiled(proto3("string a = 1; string b = 2;")), compiled(proto3("string a = 1;"))
     assert old.values(b'{"a": "x", "b": "y"}', JSON, new) == {"a": "x"}

@@ -12,7 +12,8 @@ pytest.importorskip("grpc")
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.errors import InvalidArgument, Unavailable
+from pubsub_delta.operations import iam
 from pubsub_delta.policy.permissions import METHODS
 from pubsub_delta.resources import DeadLetterPolicy
 from pubsub_delta.server.authorization import may_forward
@@ -39,7 +40,7 @@ from tests.unit.access_files import (
 from tests.unit.builders import PLAIN
 from tests.unit.raw_calls import Server, refused
 from tests.unit.serving import LONG
-from tests.unit.serving_access import rest, world
+from tests.unit.serving_access import grant, rest, world
 
 NOT_AUTHORIZED = r"User not authorized to perform this action\."
 
@@ -329,3 +330,24 @@ def test_schemas_are_guarded_as_the_rest(path: Path) -> None:
 def test_without_access_control_dead_letters_of_every_subscription_are_forwarded() -> None:
     """Whom nobody has given roles cannot lack one; with access control the agent needs two."""
     assert may_forward(None)(PLAIN)
+
+
+def test_a_stored_policy_is_in_force_at_once_though_its_answer_is_lost(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A role that may have been taken is read again before the next request."""
+    real, message = iam.set_policy, {"topic": TOPIC, "messages": [{"data": b"late"}]}
+
+    def lost(*given: Any, **more: Any) -> None:
+        real(*given, **more)
+        raise Unavailable("the answer of the storage was lost")
+
+    with world(path) as server:
+        ann = server.as_(ANN)
+        grant(server, TOPIC, bound("pubsub.publisher", ANN))
+        ann.call(PUBLISHER, "Publish", **message)
+        monkeypatch.setattr(iam, "set_policy", lost)
+        with refused("UNAVAILABLE"):
+            grant(server, TOPIC)
+        with refused("PERMISSION_DENIED"):
+            ann.call(PUBLISHER, "Publish", **message)

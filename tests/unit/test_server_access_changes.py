@@ -33,7 +33,7 @@ from tests.unit.access_files import (
 )
 from tests.unit.raw_calls import refused
 from tests.unit.serving import LONG, eventually
-from tests.unit.serving_access import World, world
+from tests.unit.serving_access import World, grant, world
 
 PUBLISH = {"topic": TOPIC, "messages": [{"data": b"late"}]}
 
@@ -41,12 +41,6 @@ PUBLISH = {"topic": TOPIC, "messages": [{"data": b"late"}]}
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "policy.json"
-
-
-def grant(server: World, resource: str, *bindings: Any, **more: Any) -> Any:
-    """Replace the stored policy of a resource, as the admin."""
-    policy = {"bindings": bindings, **more}
-    return server.as_(ADMIN).call(IAM_POLICY, "SetIamPolicy", resource=resource, policy=policy)
 
 
 def test_a_stored_policy_is_in_force_at_once(path: Path) -> None:

@@ -12,6 +12,8 @@ pytest.importorskip("grpc")
 from google.iam.v1 import policy_pb2
 from google.type import expr_pb2
 
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.iam import Binding, IamPolicy, as_text, check_policy
 from pubsub_delta.server.grpc_services import IAM_POLICY, PUBLISHER, SUBSCRIBER
 from tests.unit.raw_calls import Server, refused
 from tests.unit.serving_world import WorldBackend, served
@@ -148,6 +150,25 @@ def test_a_wrong_policy_is_refused_and_nothing_is_written(
     with refused("INVALID_ARGUMENT", told):
         server.call(IAM_POLICY, "SetIamPolicy", resource=TOPIC, policy=policy)
     assert not kept(server).bindings
+
+
+def test_a_policy_has_as_many_members_as_google_allows(server: Server) -> None:
+    """Google: "You can include up to 1,500 principals in a policy"."""
+    put(server, TOPIC, {**PUBLISHERS, "members": [f"user:{n}" for n in range(1_500)]})
+    assert len(kept(server).bindings[0].members) == 1_500
+
+
+def test_a_policy_takes_as_many_bytes_as_an_error_names() -> None:
+    """ "up to 100,000 are accepted", of the policy as it is stored."""
+
+    def policy(size: int) -> IamPolicy:
+        short = IamPolicy((Binding("roles/pubsub.viewer", ("user:x",)),))
+        member = f"user:{'x' * (size - len(as_text(short)) + 1)}"
+        return IamPolicy((Binding("roles/pubsub.viewer", (member,)),))
+
+    assert len(as_text(check_policy(policy(100_000)))) == 100_000
+    with pytest.raises(InvalidArgument, match="100,001 bytes"):
+        check_policy(policy(100_001))
 
 
 def test_what_would_do_nothing_is_refused_by_name(server: Server) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import signal
@@ -21,8 +22,9 @@ from pubsub_delta.server import lease_journals
 from pubsub_delta.server.assigner import Delivery
 from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.lease_journals import FOLDER, Journal, LeaseJournals
-from tests.unit.serving import QUICK
+from tests.unit.serving import LONG, QUICK
 from tests.unit.serving_calls import NAME, Calls, opening, running, soon
+from tests.unit.serving_push import SELDOM
 
 UID = "a" * 32
 pytestmark = pytest.mark.skipif(
@@ -198,6 +200,17 @@ def test_another_machine_cannot_be_judged(tmp_path: Path, monkeypatch: pytest.Mo
     assert left_at(tmp_path) == {}
 
 
+def test_a_server_without_its_lock_keeps_no_journal(tmp_path: Path) -> None:
+    """Whoever gets the lock takes the server for gone, and its leases with it."""
+    first = here(tmp_path, "one")
+    second = here(tmp_path, "one")
+    second.journal("projects/p/subscriptions/s", UID).leased(7, Positions.of(range(3)))
+    assert [*(tmp_path / FOLDER).rglob(UID)] == []
+    second.end()
+    assert [each.name for each in (tmp_path / FOLDER).iterdir() if each.is_dir()] != []
+    first.end()
+
+
 def test_a_disk_that_takes_nothing_stops_no_delivery(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "absent" / UID, "s")
     journal.leased(7, Positions.of(range(5)))
@@ -275,6 +288,29 @@ def test_what_was_left_of_a_deleted_subscription_means_nothing_of_its_successor(
         after = Hub(calls.backend, counters, QUICK, now, here(tmp_path))
         await after.take_over()
         assert len(leased(calls)) == 2
+
+    running(test)
+
+
+def test_who_waits_for_messages_gets_those_of_a_killed_server_at_once(tmp_path: Path) -> None:
+    """Docs: what a killed server held "is available at once", to the streams of another as well."""
+
+    async def test(calls: Calls) -> None:
+        await calls.publish("a")
+        (ack_id,) = await calls.pull(1)
+        parsed, uid = parse_ack_id(ack_id), calls.store.get_subscription(NAME).uid
+        assert parsed is not None
+        left = here(tmp_path, "first")
+        left.journal(NAME, uid).leased(parsed.lease_id, Positions.of(leased(calls)))
+        killed(left)
+        now, counters = calls.backend.now, calls.backend.counted
+        after = Hub(calls.backend, counters, SELDOM, now, here(tmp_path))
+        calls.go_by(after)
+        coming = asyncio.ensure_future(anext(calls.stream(opening())))
+        await soon(lambda: (found := after.running(NAME)) is not None and found._next_poll)
+        await after.take_over()
+        (again,) = (await asyncio.wait_for(coming, LONG)).received_messages
+        assert again.message.data == b"a"
 
     running(test)
 

@@ -324,14 +324,17 @@ def test_what_nobody_was_given_goes_back_as_if_it_had_not_been_leased() -> None:
     assert list(bench.leaser.outstanding.leases[lease].positions) == [0]
 
 
-def test_at_the_end_what_consumers_have_stays_theirs_until_their_deadlines() -> None:
+@pytest.mark.parametrize(("seconds", "left"), [(3.5, 7), (9.5, 1), (10, 1), (11, 1)])
+def test_at_the_end_what_consumers_have_stays_theirs_until_their_deadlines(
+    seconds: float, left: int
+) -> None:
     bench = Bench(consumer=Consumer(max_messages=1))
     bench.lease(3)
-    bench.seconds = 3.5
-    assert bench.leaser.end_leases(at(3.5)) == 2
+    bench.seconds = seconds
+    assert bench.leaser.end_leases(at(seconds)) == 2
     bench.exchange()
     (held,) = bench.state.in_state(State.LEASED)
-    assert (list(held.positions), held.until) == ([0], at(3.5 + 7))
+    assert (list(held.positions), held.until) == ([0], at(seconds + left))
     assert bench.leaser.is_empty
     assert bench.consumer.messages == 1, "what was not sent yet is sent still"
 

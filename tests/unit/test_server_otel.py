@@ -197,10 +197,12 @@ def test_a_call_is_a_part_of_the_trace_in_its_metadata() -> None:
     with traced(MemoryStore()) as (receiver, address):
         body = b'{"messages": [{"data": "eA=="}]}'
         url = f"http://{address}/v1/{TOPIC}:publish"
-        headers = {"Content-Type": "application/json", "traceparent": PARENT}
+        headers = {"Content-Type": "application/json", "traceparent": PARENT, "tracestate": "a=1"}
         with urlopen(Request(url, body, headers)) as answer:
             assert answer.status == 200
     assert receiver.of_trace(TRACE) == {"google.pubsub.v1.Publisher/Publish"}
+    (span,) = receiver.named("google.pubsub.v1.Publisher/Publish")
+    assert span.trace_state == "a=1"
 
 
 def test_a_call_that_fails_is_an_error() -> None:
@@ -250,7 +252,7 @@ def test_the_metrics_of_a_store_and_a_server_have_all_their_names() -> None:
     assert found == set(own_names())
 
 
-@pytest.mark.parametrize("names_it", ["the option", "the variables"])
+@pytest.mark.parametrize("names_it", ["the option", "the variables", "those of the signals"])
 @pytest.mark.parametrize(
     ("protocol", "listening"), [("grpc", receiving), ("http/protobuf", receiving_http)]
 )
@@ -268,6 +270,13 @@ def test_otlp_goes_over_grpc_and_over_http(
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
         if names_it == "the variables":
             monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+        if names_it == "those of the signals":  # which take precedence over the general ones
+            other = "http/protobuf" if protocol == "grpc" else "grpc"
+            monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", other)
+            for signal, path in (("TRACES", "/v1/traces"), ("METRICS", "/v1/metrics")):
+                monkeypatch.setenv(f"OTEL_EXPORTER_OTLP_{signal}_PROTOCOL", protocol)
+                url = endpoint if protocol == "grpc" else f"{endpoint}{path}"
+                monkeypatch.setenv(f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT", url)
         option = endpoint if names_it == "the option" else None
         told = Telemetry(option, os.environ, exporter.collect)
         with serving(store, tracing=told.tracing) as address:
@@ -312,6 +321,28 @@ def test_without_the_extra_it_is_refused_in_one_line(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(tracing, "import_module", absent)
     with pytest.raises(FailedPrecondition, match=r"pip install 'pubsub-delta\[otel\]'"):
         telemetry("http://localhost:4317", {})
+
+
+def test_a_commit_of_many_requests_has_links_to_the_last_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """ "A span has at most 128 links", and the newest requests are those that somebody looks at."""
+    monkeypatch.setattr(otel, "MOST_LINKS", 2)
+    memory, provider = InMemorySpanExporter(), TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(memory))
+    traces = otel.Traces(provider)
+    parent = {"googclient_traceparent": PARENT}
+    for name in "abcd":
+        received = ReceivedMessage(name, "1", START, b"x", parent, "", None)
+        traces.leased(SUBSCRIPTION, [Delivery(1, 1, 1, received=received)], START)
+        traces.acknowledging(SUBSCRIPTION, [name], None, START)()
+    with traces.committing(SUBSCRIPTION):
+        pass
+    spans = memory.get_finished_spans()
+    acks = [each.get_span_context() for each in spans if each.name.endswith(" ack")]
+    (commit,) = (each for each in spans if each.name.endswith(" commit"))
+    assert [each.context for each in commit.links] == acks[-2:]
+    traces.stop()
 
 
 def test_a_delivery_whose_deadline_was_moved_goes_on_until_then() -> None:

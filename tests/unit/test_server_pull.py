@@ -167,3 +167,14 @@ def test_who_wants_an_answer_at_once_is_told_what_one_look_has_found(
 
     monkeypatch.setattr(StoreChannel, "exchange", busy)
     running(test)
+
+
+def test_a_pull_without_messages_is_answered_while_its_client_waits() -> None:
+    """Pub/Sub: "the system may wait (for a bounded amount of time)", and answers in the end."""
+
+    async def test(calls: Calls) -> None:
+        assert await calls.pull_within(0.5) == []
+        await calls.publish("a")
+        assert await calls.pull_within(LONG) == ["a"]
+
+    running(test)

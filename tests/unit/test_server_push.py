@@ -18,7 +18,7 @@ from google.api_core import exceptions
 from pubsub_delta import NoWrapper, PushConfig, RetryPolicy
 from pubsub_delta.policy import push_window
 from pubsub_delta.policy.push_window import FIRST_SIZE
-from pubsub_delta.server import pushing
+from pubsub_delta.server import dispatcher, pushing
 from pubsub_delta.server.exporting import ServerExporter
 from tests.endpoints import Pushed, listening
 from tests.servers import free_port
@@ -143,7 +143,9 @@ def test_with_a_retry_policy_there_is_no_push_backoff(monkeypatch: pytest.Monkey
             eventually(lambda: len(endpoint.requests) >= 4)
 
 
-def test_after_a_pause_what_failed_is_looked_for_at_once() -> None:
+def test_after_a_pause_what_failed_is_looked_for_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pub/Sub: push backoff stops delivery "between 100 milliseconds to 60 seconds", not longer."""
+    monkeypatch.setattr(dispatcher, "_TICK", 60)
     with listening(lambda _: 200 if len(endpoint.requests) > 1 else 500) as endpoint:
         store = pushing_to(endpoint)
         with serving(store, SELDOM) as address, clients(address) as (publisher, _):

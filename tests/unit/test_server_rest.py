@@ -227,7 +227,9 @@ def test_the_refusals_of_requests_that_call_nothing_are_counted() -> None:
         assert "application/json is accepted" in told[2]
         told = error(address, "POST", publish, {}, Content_Encoding="gzip")
         assert "Content-Encoding: 'gzip'" in told[2]
-        for seconds in ("soon", "0", "-1", "nan", "inf", "1e9"):
+        pull, now = f"/v1/{SUBSCRIPTION}:pull", {"maxMessages": 1, "returnImmediately": True}
+        assert ask(address, "POST", pull, now, X_Server_Timeout="3600")[0] == 200
+        for seconds in ("soon", "0", "-1", "nan", "inf", "3600.1", "1e9"):
             told = error(address, "POST", publish, {}, X_Server_Timeout=seconds)
             assert f"X-Server-Timeout: '{seconds}'" in told[2]
         assert store.messages == []

@@ -102,6 +102,10 @@ def test_views_are_with_a_definition_or_without(google: Clients) -> None:
             Schema.Type.AVRO,
             wanted,
         )
+    for view, wanted in ((0, ""), (BASIC, ""), (FULL, AVRO)):
+        asked = {"name": STATES, "view": view}
+        (revision,) = google.schemas.list_schema_revisions(request=asked, timeout=LONG)
+        assert revision.definition == wanted
 
 
 def test_revisions_are_committed_listed_rolled_back_and_deleted(google: Clients) -> None:
@@ -119,7 +123,7 @@ def test_revisions_are_committed_listed_rolled_back_and_deleted(google: Clients)
     named = f"{STATES}@{first.revision_id}"
     assert google.schemas.get_schema(name=named, timeout=LONG) == first
     deleted = google.schemas.delete_schema_revision(
-        request={"name": named, "revision_id": ""}, timeout=LONG
+        request={"name": named, "revision_id": first.revision_id}, timeout=LONG
     )
     assert deleted == first
     google.schemas.delete_schema_revision(name=STATES, revision_id=second.revision_id, timeout=LONG)

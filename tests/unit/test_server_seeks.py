@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import partial
@@ -11,6 +12,7 @@ import pytest
 pytest.importorskip("grpc")
 from pubsub_delta.errors import InvalidArgument, NotFound, PubSubError
 from pubsub_delta.policy.ack_ids import AckId, parse_ack_id
+from pubsub_delta.server import dispatcher
 from pubsub_delta.server.ack_failures import INVALID_ACK_ID, SUCCEEDED
 from pubsub_delta.server.dispatcher import Dispatcher
 from pubsub_delta.server.hub import Hub
@@ -194,6 +196,29 @@ def test_after_a_seek_that_was_refused_acks_are_written() -> None:
             await calls.seek(snapshot="projects/local/snapshots/unknown")
         await calls.acknowledge(ack_id)
         assert calls.store.metrics(NAME)["num_undelivered_messages"] == 0
+
+    running(test, enable_exactly_once_delivery=True)
+
+
+def test_an_ack_that_comes_during_a_snapshot_is_answered_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It waits for the snapshot, and for nothing that happens later."""
+    monkeypatch.setattr(dispatcher, "_TICK", 60)
+
+    async def test(calls: Calls) -> None:
+        await calls.publish("late")
+        (ack_id,) = await calls.pull(1)
+        found = calls.hub.running(NAME)
+        assert found is not None
+        with calls.backend._lock:  # which the thread of the snapshot waits for
+            making = asyncio.ensure_future(calls.create_snapshot("projects/local/snapshots/before"))
+            await soon(lambda: found._exchanging.locked())
+            saying = asyncio.ensure_future(calls.acknowledge(ack_id))
+            await soon(lambda: len(found.leaser.acks) == 1 and not found._woken.is_set())
+            await asyncio.sleep(0.05)
+        await making
+        await saying
 
     running(test, enable_exactly_once_delivery=True)
 

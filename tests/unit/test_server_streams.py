@@ -97,6 +97,7 @@ def test_a_lease_survives_a_reconnect() -> None:
     ("first", "later", "told"),
     [
         ({"stream_ack_deadline_seconds": 9}, {}, "stream_ack_deadline_seconds"),
+        ({"stream_ack_deadline_seconds": 601}, {}, "stream_ack_deadline_seconds"),
         ({}, {"ack_ids": ["nonsense"]}, "not an ack id"),
         ({}, {"modify_deadline_ack_ids": ["x"]}, "modify_deadline_seconds"),
         ({}, {"modify_deadline_seconds": [10]}, "modify_deadline_seconds"),
@@ -111,6 +112,16 @@ def test_a_wrong_request_ends_the_stream(
         stream.say(**later)
         with pytest.raises(exceptions.InvalidArgument, match=told):
             stream.hear()
+        stream.close()
+
+
+@pytest.mark.parametrize("seconds", [10, 600])
+def test_a_stream_has_an_ack_deadline_of_10_to_600_seconds(seconds: int) -> None:
+    """Pub/Sub: "The minimum deadline … is 10 seconds. The maximum … is 600 seconds"."""
+    with serving(MemoryStore()) as address, clients(address) as (publisher, subscriber):
+        publish(publisher, {"topic": TOPIC, "messages": [{"data": b"a"}]})
+        stream = RawStream(subscriber, stream_ack_deadline_seconds=seconds)
+        assert len(stream.hear().received_messages) == 1
         stream.close()
 
 

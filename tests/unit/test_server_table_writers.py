@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("grpc")
-from pubsub_delta import FailedPrecondition, TableConfig, TableState
+from pubsub_delta import FailedPrecondition, PushConfig, TableConfig, TableState
 from pubsub_delta.delivery import table_writes
 from pubsub_delta.delivery.table_subscriptions import TableWrites
 from pubsub_delta.server import table_writing
@@ -218,5 +218,27 @@ def test_nobody_can_pull_from_a_table_subscription(monkeypatch: pytest.MonkeyPat
         await calls.set_table("shop.orders")
         with pytest.raises(FailedPrecondition, match="clear its table_config"):
             await calls.hub.pulled(NAME)
+
+    running(test)
+
+
+def test_of_a_detached_subscription_nothing_is_written_or_pushed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """ "A detached subscription … retains no messages": at each refresh there is none to write."""
+
+    async def test(calls: Calls) -> None:
+        monkeypatch.setattr(table_writes, "check", lambda *_: None)
+        monkeypatch.setattr(calls.backend, "write_table", Written().write)
+        calls.store.create_subscription(
+            "pushed", TOPIC, push_config=PushConfig("https://example.com/")
+        )
+        await calls.set_table("shop.orders")
+        backend = calls.backend
+        assert [each.name for each in backend.table_subscriptions()] == [NAME]
+        assert len(backend.push_subscriptions()) == 1
+        await calls.detach()
+        calls.store.detach_subscription("pushed")
+        assert backend.table_subscriptions() == backend.push_subscriptions() == []
 
     running(test)

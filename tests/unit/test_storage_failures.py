@@ -88,6 +88,17 @@ def test_a_lost_race_is_a_conflict() -> None:
         raise CommitFailedError("Failed to commit transaction: 0")
 
 
+@pytest.mark.parametrize(
+    "why", ["Permission denied (os error 13)", "Permission denied", "os error 13"]
+)
+def test_a_table_that_this_process_may_not_read_is_not_missing(why: str) -> None:
+    """A table that counts as missing would be created anew, and its resources be gone."""
+    from deltalake.exceptions import TableNotFoundError
+
+    with pytest.raises(FailedPrecondition, match="permission"), translating_errors(LOCAL):
+        raise TableNotFoundError(f"Generic error: Unable to walk dir: {why}")
+
+
 MESSAGES = f"/data/store/messages/{1:032x}"
 CATALOG = "`main`.`pubsub`.`topics`"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -99,6 +100,37 @@ def test_a_text_can_name_what_is_no_number(text: str) -> None:
     assert made(pa.float64(), text, quoted=False).unfit
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2026-03-04T05:06:07", datetime(2026, 3, 4, 5, 6, 7)),
+        ("2026-03-04T05:06:07.000008", datetime(2026, 3, 4, 5, 6, 7, 8)),
+        ("yesterday", None),
+    ],
+)
+def test_a_column_without_a_zone_takes_a_time_without_one(
+    text: str, value: datetime | None
+) -> None:
+    """BigQuery: a DATETIME is "a date and time, as they might be displayed on a watch"."""
+    found = made(pa.timestamp("us"), text, quoted=True)
+    assert found.rows["it"].to_pylist() == ([] if value is None else [value])
+    assert made(pa.timestamp("us", "UTC"), text, quoted=True).unfit, "its zone is not known"
+
+
+def test_each_message_that_does_not_fit_has_its_own_reason() -> None:
+    """The others are written, whether a member or only its column tells that a message is unfit."""
+    config = TableConfig("shop.orders", use_table_schema=True)
+    data = [b'{"it": 1}', b'{"it": "\\ud800"}', b'{"it": "a"}', b"[]", b'{"it": "b"}']
+    messages = [
+        ReceivedMessage("", str(n), START, each, {}, "", None) for n, each in enumerate(data)
+    ]
+    columns = pa.schema([pa.field("it", pa.string())])
+    found = RowConverter(config, "rows", columns, None).rows(messages)
+    assert found.rows["it"].to_pylist() == ["a", "b"]
+    assert sorted(found.unfit) == [0, 1, 3]
+    assert found.unfit[0] == "it: 1 is no string"
+
+
 METADATA = pa.schema(
     [
         pa.field("subscription_name", pa.string()),
@@ -184,6 +216,33 @@ def test_a_member_that_is_named_as_metadata_has_no_column() -> None:
     config = replace(config, drop_unknown_fields=True)
     (row,) = RowConverter(config, "rows", columns, None).rows([message]).rows.to_pylist()
     assert (row["sku"], row["message_id"]) == ("a", "7")
+
+
+@pytest.mark.parametrize(
+    ("field", "column", "fits"),
+    [
+        ("int", pa.int64(), True),
+        ("int", pa.float64(), True),
+        ("int", pa.float32(), False),
+        ("float", pa.float64(), True),
+        ("float", pa.int64(), False),
+        ("double", pa.float32(), False),
+        ("long", pa.int32(), False),
+    ],
+)
+def test_a_field_fits_a_column_that_holds_all_its_values(
+    field: str, column: pa.DataType, fits: bool
+) -> None:
+    """An ``int`` fits a column of longs, and a ``float`` one of doubles; none is rounded."""
+    pytest.importorskip("fastavro")
+    fields = [{"name": "it", "type": field}]
+    definition = json.dumps({"type": "record", "name": "Order", "fields": fields})
+    revision = Revision("0a0b0c0d", START, definition)
+    typing = TypedReader("order", SchemaType.AVRO, revision, (revision,))
+    config = TableConfig("shop.orders", use_topic_schema=True)
+    converter = RowConverter(config, "rows", pa.schema([pa.field("it", column)]), typing)
+    why = converter.mismatch()
+    assert (why is None) is fits, why
 
 
 @pytest.mark.parametrize(

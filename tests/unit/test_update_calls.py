@@ -113,10 +113,12 @@ def test_a_dead_letter_topic_stays_while_a_subscription_needs_it() -> None:
 def test_a_detached_subscription_is_not_listed_with_its_topic() -> None:
     store = InMemory()
     store.store.create_subscription("second", TOPIC)
+    store.be_at(MINUTE)
     store.store.detach_subscription(NAME)
     told = store.store.list_topic_subscriptions(TOPIC)
     assert list(told) == ["projects/local/subscriptions/second"]
-    assert store.store.get_subscription(NAME).detached
+    detached = store.store.get_subscription(NAME)
+    assert (detached.detached, detached.update_time) == (True, at(MINUTE))
 
 
 @pytest.mark.parametrize("retained", [True, False])

@@ -70,6 +70,7 @@ def test_a_reserved_name_is_not_given_out() -> None:
 def test_a_long_name_is_cut_and_stays_another_one() -> None:
     a, b = distinct({"x": "o" * 300, "y": "o" * 301}).values()
     assert (len(a), len(b), a == b) == (LONGEST, LONGEST, False)
+    assert distinct({"x": "o" * LONGEST}) == {"x": "o" * LONGEST}, "it fits, and stays as it is"
 
 
 @pytest.mark.parametrize("prefix", ["a-b", "`", "é", "a" * 65, None, 7])

@@ -99,6 +99,18 @@ def test_an_exporter_of_what_is_no_name_is_refused_at_once(names: Any) -> None:
         InMemory().store.metrics_exporter(names)
 
 
+@pytest.mark.parametrize("field", ["message_id", "before", "after_version"])
+def test_a_search_takes_every_number_that_a_message_can_have(field: str) -> None:
+    """ "a whole number from 0 to 9223372036854775807"."""
+    for number in (0, 2**63 - 1):
+        given: dict[str, Any] = {field: number}
+        assert getattr(MessageQuery(**given), field) == number
+    for number in (-1, 2**63):
+        given = {field: number}
+        with pytest.raises(InvalidArgument, match=rf"query\.{field}: {number}; a whole"):
+            MessageQuery(**given)
+
+
 def test_a_search_goes_by_a_query_alone() -> None:
     asked: Any = "a"
     with pytest.raises(InvalidArgument, match="is not a MessageQuery"):

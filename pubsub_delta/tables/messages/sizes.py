@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+from pubsub_delta.clock import FIRST_TIME
 from pubsub_delta.metrics import Measured
 from pubsub_delta.policy.ack_state import Span, State
 from pubsub_delta.policy.sampling import spread
@@ -67,11 +68,20 @@ class Sizes:
         """Return the mean size of messages of some of the last publishes; None without any."""
         history = self._messages.history
         new = history.commits_after(max(-1, history.version() - SAMPLED_COMMITS))
-        publishes = [each for each in new.commits if each.publish_time is not None]
+        publishes = self._stored_publishes(new.commits)
         places = spread([each.message_count for each in publishes], SAMPLED_PUBLISHES)
         means = [self._mean(publishes[place]) for place in places]
         known = [mean for mean in means if mean is not None]
         return sum(known) / len(known) if known else None
+
+    def _stored_publishes(self, commits: Sequence[Commit]) -> list[Commit]:
+        """Return the publishes among commits whose messages retention has not deleted."""
+        _, oldest = self._messages.count_since(FIRST_TIME)
+        return [
+            each
+            for each in commits
+            if each.publish_time is not None and oldest is not None and each.publish_time >= oldest
+        ]
 
     def _mean(self, publish: Commit) -> float | None:
         """Return the mean size of the first messages of a publish, None if none is left."""

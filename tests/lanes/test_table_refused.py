@@ -1,0 +1,67 @@
+"""Tables that no row may be written to: such as fill their columns, or are gone."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable, Field, Schema
+
+from pubsub_delta import DeadLetterPolicy, InvalidArgument, TableConfig
+from pubsub_delta.delivery import table_subscriptions
+from pubsub_delta.policy.table_configs import check_table_config
+from tests.lanes.table_world import DEAD, NAME, TEXTS, World
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def test_a_table_with_constraints_is_refused(world: World) -> None:
+    world.make(TEXTS)
+    DeltaTable(str(world.table)).alter.add_constraint({"short": "data <> 'x'"})
+    with pytest.raises(InvalidArgument, match=r"delta\.constraints\.short"):
+        world.subscribe()
+
+
+@pytest.mark.parametrize("key", ["CURRENT_DEFAULT", "delta.generationExpression"])
+def test_a_table_whose_columns_fill_themselves_is_refused(world: World, key: str) -> None:
+    """Delta: a writer fills in such columns, which deltalake does not; the rows would lack them."""
+    text = Field("data", "string", metadata={key: "'x'"})
+    DeltaTable.create(str(world.table), Schema([text]))
+    with pytest.raises(InvalidArgument, match=rf"data: {key}"):
+        world.subscribe()
+
+
+def test_a_table_that_is_gone_is_no_reason_why_a_message_did_not_fit(world: World) -> None:
+    """An attribute tells "the reason that the message couldn't be written", where it is known."""
+    world.store.create_topic(DEAD)
+    world.store.create_subscription("letters", DEAD)
+    world.make()
+    world.subscribe(use_table_schema=True, dead_letter_policy=DeadLetterPolicy(DEAD, 5))
+    world.publish(b"no JSON")
+    name = world.store._subscription(NAME)
+    table_subscriptions.write_messages(
+        world.store._tables, name, world.clock.now, slices=5, forward=True
+    )
+    shutil.rmtree(world.table)
+    world.store.maintain(tables=False, expiration=False, retention=False)
+    (letter,) = world.store.pull("letters")
+    assert letter.attributes["CloudPubSubDeadLetterSourceDeliveryCount"] == "5"
+    assert "CloudPubSubDeadLetterSourceDeliveryErrorMessage" not in letter.attributes
+
+
+@pytest.mark.parametrize(
+    "table", ["a" * 1024, f"/{'a/' * 511}b", f"s3://{'b' * 1018}/"], ids=["name", "path", "URL"]
+)
+def test_a_table_is_named_by_up_to_1024_characters(table: str) -> None:
+    """Neither a name nor a path or URL is too long that a catalog or a storage takes."""
+    config = TableConfig(table)
+    given: dict[str, Any] = {"push_config": None, "enable_exactly_once_delivery": False}
+    assert len(table) == 1024
+    assert check_table_config(config, **given) == config
+    with pytest.raises(InvalidArgument, match="names no table"):
+        check_table_config(TableConfig(f"{table}a"), **given)
