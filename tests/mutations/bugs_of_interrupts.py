@@ -233,4 +233,18 @@ BUGS_OF_INTERRUPTS = (
         "self._cancelling = threading.RLock()",
         "self._cancelling = threading.Lock()",
     ),
+    Bug(
+        "pull-stalls-where-no-thread-is-left",
+        "A pull that can start no timer waits for ever for its next request.",
+        "subscriber.py",
+        "longest = self._interval",
+        "longest = None",
+    ),
+    Bug(
+        "pull-that-does-not-start-leaves-threads",
+        "Each pull that cannot start leaves threads, which others then lack.",
+        "subscriber.py",
+        "            self._callbacks.stop()\n            raise\n",
+        "            raise\n",
+    ),
 )

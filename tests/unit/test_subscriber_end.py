@@ -299,6 +299,7 @@ def test_a_pull_goes_on_where_no_thread_can_be_started(
     start(store, work)
     eventually(lambda: work.called)
     monkeypatch.setattr(threading.Thread, "start", refuse)
+    store.pass_requests()  # the next one, and one after an interval without a timer
     store.sizes.append(1)
     store.publish(1)
     eventually(lambda: len(work.called) == 2)
