@@ -286,6 +286,8 @@ def test_nobody_pulls_what_is_written_to_a_table(world: World) -> None:
         ({"enable_exactly_once_delivery": True}, "together with enable_exactly_once_delivery"),
         ({"use_topic_schema": True, "use_table_schema": True}, "one of them is accepted"),
         ({"table": "/etc/passwd"}, "is not below"),
+        ({"write_metadata": "no"}, "write_metadata: 'no' is neither True nor False"),
+        ({"table": ""}, "names no table"),
         ({"table": "a.b.c.d"}, "names no table"),
         ({"table": "../orders"}, "names no table"),
         ({"table": "shop/../../topics"}, "names no table"),

@@ -40,6 +40,15 @@ def test_a_page_of_a_listing_has_a_thousand_resources_at_most(asked: int, size: 
     assert paged == {"page_size": size, "page_token": "t"}
 
 
+def test_a_page_of_fewer_resources_than_none_is_refused(server: Server) -> None:
+    # AIP-158: "If the user specifies a negative value for page_size, the API must send an
+    # INVALID_ARGUMENT error"
+    for kind in ("ListTopics", "ListSnapshots"):
+        service = PUBLISHER if kind == "ListTopics" else SUBSCRIBER
+        with refused("INVALID_ARGUMENT", "page_size: -1; 0"):
+            server.call(service, kind, project="projects/p", page_size=-1)
+
+
 # Publishing
 
 

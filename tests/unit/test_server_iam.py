@@ -176,6 +176,9 @@ def test_what_would_do_nothing_is_refused_by_name(server: Server) -> None:
         put(server, TOPIC, audit_configs=[{"service": "allServices"}])
     with refused("INVALID_ARGUMENT", "resource: 'projects/p' is not a resource"):
         kept(server, "projects/p")
+    # Google: "Valid values are 0, 1, and 3. Requests specifying an invalid value will be rejected."
+    with refused("INVALID_ARGUMENT", "requested_policy_version: 2; 0, 1 or 3"):
+        kept(server, requested_policy_version=2)
 
 
 def test_permissions_of_the_resource_are_granted(server: Server) -> None:

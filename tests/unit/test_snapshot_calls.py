@@ -47,6 +47,10 @@ def test_what_is_refused_leaves_nothing() -> None:
     assert left_over(world) == []
     world.ack("a")
     world.store.create_snapshot(TAKEN, NAME)
+    world.store.delete_topic(world.store.get_subscription(NAME).topic)
+    with pytest.raises(FailedPrecondition, match="its topic was deleted"):
+        world.store.create_snapshot("later", NAME)
+    assert left_over(world) == []
 
 
 FAILURES = {
