@@ -37,9 +37,6 @@ _HOLDS: dict[str, Callable[[Any, Any], bool]] = {
     ">": lambda a, b: a is not None and a > b,
     ">=": lambda a, b: a is not None and a >= b,
     "in": lambda a, b: a in b,
-    "starts with": lambda a, b: a is not None and a.startswith(b),
-    "is null": lambda a, _: a is None,
-    "is not null": lambda a, _: a is not None,
 }
 _TIME = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -62,7 +62,6 @@ LITERAL = "a literal, which test_a_text_stays_within_its_literal tries to break"
 PARTS: dict[str, dict[str, str]] = {
     "tables/lanes/direct/conditions": {
         "', '.join(map(_literal, value))": LITERAL,
-        "_literal(value)": LITERAL,
         "moment": NUMBER,
         "name": "checked to be the name of a column",
         "value.isoformat()": NUMBER,
@@ -111,7 +110,6 @@ PARTS: dict[str, dict[str, str]] = {
     "tables/lanes/spark/sql": {
         "', '.join(map(literal, values))": LITERAL,
         "column": OURS,
-        "literal(value)": LITERAL,
         "names": OURS,
         "to_micros(value)": NUMBER,
         "pairs": OURS,

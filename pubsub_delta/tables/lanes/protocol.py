@@ -21,10 +21,10 @@ import pyarrow as pa
 from pubsub_delta.errors import Aborted, DataLoss
 from pubsub_delta.tables.schemas import TableSchema
 
-Operator = Literal["=", "<", "<=", ">", ">=", "in", "starts with", "is null", "is not null"]
+Operator = Literal["=", "<", "<=", ">", ">=", "in"]
 Condition = tuple[str, Operator, Any]
 """A condition: a column, a comparison, and its value: text, number, aware time or date; a list for
-``in``, None for the last two.
+``in``.
 """
 Where = Sequence[Condition]
 """Conditions that all hold."""

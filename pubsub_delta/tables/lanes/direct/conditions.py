@@ -27,15 +27,8 @@ def passing(rows: pa.Table, where: Where) -> pa.Table:
 
 
 def _holds(column: pa.ChunkedArray, operator: str, value: Any) -> pa.ChunkedArray:
-    match operator:
-        case "is null":
-            return pc.is_null(column)
-        case "is not null":
-            return pc.is_valid(column)
-        case "in":
-            return pc.is_in(column, value_set=pa.array(list(value), column.type), skip_nulls=True)
-        case "starts with":
-            return pc.starts_with(column, pattern=value)
+    if operator == "in":
+        return pc.is_in(column, value_set=pa.array(list(value), column.type), skip_nulls=True)
     return pc.fill_null(_COMPARED[operator](column, pa.scalar(value, column.type)), False)
 
 
@@ -83,13 +76,8 @@ def in_sql(where: Where) -> str | None:
 def _condition_in_sql(name: str, operator: str, value: Any) -> str:
     if not _NAME.fullmatch(name):
         raise ValueError(f"not a column: {name!r}")
-    match operator:
-        case "is null" | "is not null":
-            return f"{name} {operator.upper()}"
-        case "in":
-            return f"{name} IN ({', '.join(map(_literal, value))})" if value else "FALSE"
-        case "starts with":
-            return f"starts_with({name}, {_literal(value)})"
+    if operator == "in":
+        return f"{name} IN ({', '.join(map(_literal, value))})" if value else "FALSE"
     return f"{name} {operator} {_literal(value)}"
 
 
@@ -99,8 +87,6 @@ def _literal(value: Any) -> str:
         return f"""arrow_cast('{moment}', 'Timestamp(Microsecond, Some("UTC"))')"""
     if isinstance(value, date):
         return f"DATE '{value.isoformat()}'"
-    if isinstance(value, bool):
-        return str(value).upper()
     if isinstance(value, int):
         return str(value)
     return "'" + str(value).replace("'", "''") + "'"

@@ -42,8 +42,8 @@ def literal(value: object) -> str:
 def condition(where: Where) -> str:
     """Write conditions joined by AND.
 
-    >>> condition([("uid", "in", ["a", "b"]), ("position", ">=", 3), ("until", "is null", None)])
-    "`uid` IN ('a', 'b') AND `position` >= 3 AND `until` IS NULL"
+    >>> condition([("uid", "in", ["a", "b"]), ("position", ">=", 3)])
+    "`uid` IN ('a', 'b') AND `position` >= 3"
     """
     return " AND ".join(map(_test, where)) or "true"
 
@@ -51,16 +51,10 @@ def condition(where: Where) -> str:
 def _test(condition: Condition) -> str:
     name, operator, value = condition
     column = quoted(name)
-    match operator:
-        case "in":
-            values: Sequence[Any] = list(value)
-            return f"{column} IN ({', '.join(map(literal, values))})" if values else "false"
-        case "starts with":
-            return f"startswith({column}, {literal(value)})"
-        case "is null" | "is not null":
-            return f"{column} {operator.upper()}"
-        case _:
-            return f"{column} {operator} {literal(value)}"
+    if operator == "in":
+        values: Sequence[Any] = list(value)
+        return f"{column} IN ({', '.join(map(literal, values))})" if values else "false"
+    return f"{column} {operator} {literal(value)}"
 
 
 def columns(schema: TableSchema) -> str:
