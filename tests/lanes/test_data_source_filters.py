@@ -6,6 +6,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("pyspark.sql.datasource")
@@ -100,25 +102,40 @@ def test_others_are_left_to_spark(filter_: Any) -> None:
     assert pushed.ordering_keys is None
 
 
+def without_key(table: Path, data: bytes) -> None:
+    """Store null for the key of the message in a file of its own."""
+    for file in table.rglob("publish_date=*/*.parquet"):
+        rows = pq.ParquetFile(file).read()
+        if rows["data"].to_pylist() == [data]:
+            place, field = rows.schema.get_field_index("ordering_key"), rows.field("ordering_key")
+            pq.write_table(rows.set_column(place, field, pa.nulls(1, field.type)), file)
+
+
 @pytest.mark.parametrize("pushes", ["true", "false"])
 @pytest.mark.parametrize(
     ("filter_", "passing"),
     [
         (None, [b"a", b"b", b"c"]),
         (spark.In(KEY, ("k",)), [b"b"]),
+        (spark.EqualTo(KEY, ""), [b"a", b"c"]),
         (spark.LessThan(TIME, at(60)), [b"a", b"b"]),
     ],
 )
 def test_what_passes_is_read_whether_filters_are_taken_over_or_not(
     tmp_path: Path, pushes: str, filter_: Any, passing: list[bytes]
 ) -> None:
-    """A reader that takes over none gives all messages, of which Spark takes those that pass."""
+    """A reader that takes over none gives all messages, of which Spark takes those that pass.
+
+    "A message without an ordering key has the empty one for whoever reads it": also where null is
+    stored for it, by an earlier version or another writer.
+    """
     clock = ManualClock(at(0))
     store = PubSub(None, str(tmp_path), clock=clock)
     store.create_topic("till")
     store.publish("till", ["a", Message(b"b", ordering_key="k")])
     clock.advance(60)
     store.publish("till", ["c"])
+    without_key(tmp_path / "messages" / store.get_topic("till").uid, b"c")
     options = read_options({"root": str(tmp_path), "topic": "till", "pushFilters": pushes})
     reader: Any = batch_reader(options, columns_of(options))
     if pushes == "true":

@@ -17,6 +17,9 @@ from tests.mutations.bugs_of_a_sixth_outsider_at_surfaces import (
 )
 from tests.mutations.bugs_of_access import BUGS_OF_ACCESS
 from tests.mutations.bugs_of_administration import BUGS_OF_ADMINISTRATION
+from tests.mutations.bugs_of_an_eighth_outsider_by_spark import (
+    BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK,
+)
 from tests.mutations.bugs_of_an_outsider import BUGS_OF_AN_OUTSIDER
 from tests.mutations.bugs_of_an_outsider_at_surfaces import BUGS_OF_AN_OUTSIDER_AT_SURFACES
 from tests.mutations.bugs_of_an_outsider_by_spark import BUGS_OF_AN_OUTSIDER_BY_SPARK
@@ -129,4 +132,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_A_SEVENTH_OUTSIDER_AT_SURFACES,
     *BUGS_OF_A_SEVENTH_OUTSIDER_AT_SERVERS,
     *BUGS_OF_GENERATED_MUTANTS,
+    *BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK,
 )
