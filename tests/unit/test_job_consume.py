@@ -107,7 +107,7 @@ def test_what_others_held_when_it_began_is_not_left_where_it_has_come(
     slow.turned.set()
     slow.world.publish("a")
     held = slow.world.store.pull(NAME)
-    monkeypatch.setattr(consume.time, "sleep", lambda _: held.nack())
+    monkeypatch.setattr("pubsub_delta.jobs.consume.time.sleep", lambda _: held.nack())
     ended, told = slow.consume(most=1, patience=60 if waits else 0)
     assert (ended, slow.rows) == (code, ["a"] if waits else []), told
     assert ("1 left, held or waiting" in told) == (not waits)
