@@ -272,6 +272,13 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "waiting_since = None",
     ),
     Bug(
+        "a-report-without-metrics",
+        "jobs/stream_consume.py ends where the metrics of its subscription cannot be read.",
+        "jobs/stream_consume.py",
+        "        if acked is None:\n            return 0\n",
+        "",
+    ),
+    Bug(
         "ids-in-the-output",
         "jobs/consume.py writes the delivery attempt into the table of its output.",
         "jobs/consume.py",
