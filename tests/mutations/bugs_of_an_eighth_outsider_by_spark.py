@@ -55,6 +55,16 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         needs_spark=STREAMING,
     ),
     Bug(
+        "a-look-that-is-cached",
+        "A topic is read as it was when the session cached an earlier look at it.",
+        "tables/lanes/spark/frames.py",
+        "return _all_columns(newest(spark, table)) if is_cached(rows) else rows",
+        "return rows",
+        needs_spark=(
+            "tests/delta/test_pull.py::test_a_topic_is_read_anew_though_an_earlier_look_at_it_is_cached",
+        ),
+    ),
+    Bug(
         "backlog-counts-without-a-policy",
         "A backlog shows delivery attempts where there is no dead-letter policy.",
         "operations/read.py",
