@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
-STREAMING = ("tests/delta/test_streaming.py",)
-SOURCE = ("tests/delta/test_data_source.py",)
-WRITES = ("tests/delta/test_data_source_writes.py",)
-PUBLISH = ("tests/delta/test_publish.py", "tests/delta/test_publish_frames.py")
-FRAMES = ("tests/spark_lane/test_frames.py",)
-VIEWS = ("tests/delta/test_views.py",)
-JOBS = ("tests/acceptance/test_jobs.py",)
-INPUTS = ("tests/acceptance/test_job_inputs.py", "tests/delta/test_readers.py")
+ROWS = ("tests/delta/test_job_rows.py",)
 
 BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
     Bug(
@@ -20,7 +13,16 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "streaming.py",
         "            if self.is_active():\n                raise\n",
         "            if not self.is_active():\n                raise\n",
-        needs_spark=STREAMING,
+        needs_spark=(
+            "tests/delta/test_streaming.py::test_an_error_in_process_gives_the_batch_back_and_fails_the_query",
+        ),
+    ),
+    Bug(
+        "stopped-while-it-leases",
+        "What a query leases while it is stopped stays leased, where the stop hides the answer.",
+        "streaming.py",
+        "            if not self.is_active():\n                self._give_back(batch_id)\n",
+        "",
     ),
     Bug(
         "drain-takes-more-at-its-end",
@@ -28,7 +30,9 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "streaming.py",
         "most = 0 if self._drain is not None and self._drain.is_finishing else self._max_messages",
         "most = self._max_messages",
-        needs_spark=STREAMING,
+        needs_spark=(
+            "tests/delta/test_streaming.py::test_a_query_drains_a_subscription_in_micro_batches",
+        ),
     ),
     Bug(
         "metrics-in-milliseconds",
@@ -36,15 +40,9 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "tables/lanes/spark/ticks.py",
         "F.timestamp_micros(_TIME)",
         "F.timestamp_millis(_TIME)",
-        needs_spark=STREAMING,
-    ),
-    Bug(
-        "publish-stream-has-no-trigger",
-        "A query that publishes ignores its trigger, and does not end with availableNow.",
-        "streaming.py",
-        "timing = {} if trigger is None else _checked(trigger)",
-        "timing = {} if trigger is None else dict.fromkeys(_checked(trigger), '0 seconds') and {}",
-        needs_spark=STREAMING,
+        needs_spark=(
+            "tests/delta/test_streaming.py::test_a_query_drains_a_subscription_in_micro_batches",
+        ),
     ),
     Bug(
         "stream-ends-at-a-deletion",
@@ -52,7 +50,9 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "tables/lanes/spark/frames.py",
         '"skipChangeCommits", "true"',
         '"skipChangeCommits", "false"',
-        needs_spark=STREAMING,
+        needs_spark=(
+            "tests/delta/test_streaming.py::test_a_stream_reads_along_from_a_version_or_a_time",
+        ),
     ),
     Bug(
         "a-look-that-is-cached",
@@ -70,7 +70,7 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "operations/read.py",
         "counted = found.subscription.dead_letter_policy is not None",
         "counted = True",
-        needs_spark=("tests/delta/test_pull.py", "tests/delta/test_retries.py"),
+        needs_spark=("tests/delta/test_batches.py",),
     ),
     Bug(
         "ack-ids-in-two-columns",
@@ -78,7 +78,7 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "tables/lanes/spark/frames.py",
         "return len(given) == 1 and isinstance(given[0], StringType)",
         "return len(given) >= 1 and isinstance(given[0], StringType)",
-        needs_spark=("tests/delta/test_batches.py", "tests/delta/test_acknowledge.py"),
+        needs_spark=("tests/delta/test_acknowledge.py",),
     ),
     Bug(
         "keys-by-their-times",
@@ -86,7 +86,7 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "tables/lanes/spark/frames.py",
         'rows = in_key_order(rows, F.col("position"))',
         'rows = in_key_order(rows, F.col("publish_time"))',
-        needs_spark=("tests/delta/test_ordering.py", *FRAMES),
+        needs_spark=("tests/spark_lane/test_frames.py",),
     ),
     Bug(
         "keys-weigh-nothing",
@@ -94,7 +94,9 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "tables/lanes/spark/columns.py",
         'parts = ("length(data)", texts, "octet_length(ordering_key)")',
         'parts = ("length(data)", texts)',
-        needs_spark=("tests/spark_lane/test_frames.py", "tests/delta/test_metrics.py"),
+        needs_spark=(
+            "tests/spark_lane/test_frames.py::test_scans_answer_by_window_filter_and_key",
+        ),
     ),
     Bug(
         "absent-is-not-unequal",
@@ -102,7 +104,9 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "tables/lanes/spark/columns.py",
         "return F.coalesce(_attribute(key) == F.lit(value), F.lit(False))",
         "return _attribute(key) == F.lit(value)",
-        needs_spark=("tests/delta/test_filters.py", *FRAMES),
+        needs_spark=(
+            "tests/delta/test_filters.py::test_both_evaluators_agree_with_the_table_of_cases",
+        ),
     ),
     Bug(
         "before-a-time-and-not-at-it",
@@ -110,7 +114,10 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "tables/lanes/spark/columns.py",
         'tests.append(f"publish_time <= {sql_instant(latest)}")',
         'tests.append(f"publish_time < {sql_instant(latest)}")',
-        needs_spark=FRAMES,
+        needs_spark=(
+            "tests/spark_lane/test_frames.py::test_scans_answer_by_window_filter_and_key",
+            "tests/spark_lane/test_frames.py::test_a_topic_is_read_as_of_a_version_and_as_a_stream_with_ids",
+        ),
     ),
     Bug(
         "an-empty-attribute-key",
@@ -118,7 +125,9 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "tables/lanes/spark/columns.py",
         "return ~F.octet_length(key).between(1, rules.MAX_KEY_BYTES) | reserved",
         "return ~F.octet_length(key).between(0, rules.MAX_KEY_BYTES) | reserved",
-        needs_spark=PUBLISH,
+        needs_spark=(
+            "tests/delta/test_publish.py::test_the_two_evaluators_of_the_message_rules_agree",
+        ),
     ),
     Bug(
         "ordered-by-data-of-numbers",
@@ -126,7 +135,7 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "tables/lanes/spark/publishing.py",
         "if name in (*_IGNORED, order_by) and name not in _ACCEPTED:",
         "if name in (*_IGNORED, order_by):",
-        needs_spark=PUBLISH,
+        needs_spark=("tests/delta/test_ordering.py::test_an_order_column_must_be_one",),
     ),
     Bug(
         "arrays-of-maps-have-an-order",
@@ -134,7 +143,9 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "tables/lanes/spark/publishing.py",
         "        return _has_an_order(type_.elementType)\n",
         "        return True\n",
-        needs_spark=PUBLISH,
+        needs_spark=(
+            "tests/delta/test_publish_frames.py::test_a_column_without_an_order_orders_nothing",
+        ),
     ),
     Bug(
         "nothing-is-no-column",
@@ -142,7 +153,10 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "tables/lanes/spark/publishing.py",
         "return isinstance(given, NullType) or given == accepted",
         "return given == accepted",
-        needs_spark=PUBLISH,
+        needs_spark=(
+            "tests/delta/test_publish.py::test_wrong_columns_and_types_are_refused",
+            "tests/delta/test_publish.py::test_a_message_of_a_dataframe_without_a_key_has_the_empty_one",
+        ),
     ),
     Bug(
         "writes-are-shuffled",
@@ -150,7 +164,9 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "tables/lanes/spark/lane.py",
         '"optimizeWrite": "false"',
         '"optimizeWrite": "true"',
-        needs_spark=PUBLISH,
+        needs_spark=(
+            "tests/delta/test_publish_frames.py::test_a_dataframe_is_published_in_one_pass_without_a_shuffle",
+        ),
     ),
     Bug(
         "a-source-that-is-gone-is-the-topic",
@@ -158,7 +174,9 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "tables/lanes/spark/lane.py",
         "with translating_errors(table, of_others=of_others):",
         "with translating_errors(table):",
-        needs_spark=PUBLISH,
+        needs_spark=(
+            "tests/spark_lane/test_frames.py::test_what_is_wrong_with_the_callers_own_data_is_not_ours",
+        ),
     ),
     Bug(
         "detached-has-a-view",
@@ -166,7 +184,10 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "tables/lanes/spark/views.py",
         'is_live = "delete_time IS NULL" if subject.kind == "topic" else "NOT detached"',
         'is_live = "delete_time IS NULL" if subject.kind == "topic" else "true"',
-        needs_spark=VIEWS,
+        needs_spark=(
+            "tests/delta/test_views.py::test_a_view_without_rows_tells_that_its_resource_is_gone",
+            "tests/delta/test_views.py::test_views_follow_what_is_created_deleted_and_created_anew",
+        ),
     ),
     Bug(
         "views-of-another-project",
@@ -174,7 +195,7 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "tables/lanes/spark/views.py",
         'for key in ("view", "store", "project")',
         'for key in ("view", "store")',
-        needs_spark=VIEWS,
+        needs_spark=("tests/delta/test_views.py::test_projects_have_views_of_their_own",),
     ),
     Bug(
         "one-piece-too-few",
@@ -182,7 +203,7 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "tables/lanes/spark/views.py",
         "        if left < 0:\n",
         "        if left <= 0:\n",
-        needs_spark=VIEWS,
+        needs_spark=("tests/delta/test_views.py::test_a_backlog_in_too_many_pieces_is_told",),
     ),
     Bug(
         "view-of-a-null-key",
@@ -190,7 +211,9 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "tables/lanes/spark/views.py",
         '"ordering_key": "coalesce(ordering_key, \'\')"',
         '"ordering_key": "ordering_key"',
-        needs_spark=VIEWS,
+        needs_spark=(
+            "tests/delta/test_views.py::test_a_topic_and_a_backlog_are_found_by_name_in_a_schema",
+        ),
     ),
     Bug(
         "detached-is-shown",
@@ -198,7 +221,9 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "operations/views.py",
         "        if topic_uid is None or subscription.detached:\n",
         "        if topic_uid is None:\n",
-        needs_spark=VIEWS,
+        needs_spark=(
+            "tests/delta/test_views.py::test_views_follow_what_is_created_deleted_and_created_anew",
+        ),
     ),
     Bug(
         "views-by-their-capitals",
@@ -206,7 +231,10 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "operations/views.py",
         "[name for name in there if name.casefold() not in kept]",
         "[name for name in there if name not in kept]",
-        needs_spark=VIEWS,
+        needs_spark=(
+            "tests/delta/test_views.py::test_two_names_that_would_be_one_view_are_two",
+            "tests/delta/test_views.py::test_views_follow_what_is_created_deleted_and_created_anew",
+        ),
     ),
     Bug(
         "another-topic-after-a-restart",
@@ -256,7 +284,10 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "datasource/source.py",
         "if field.name not in accepted.names or accepted[field.name].dataType != field.dataType:",
         "if field.name not in accepted.names:",
-        needs_spark=SOURCE,
+        needs_spark=(
+            "tests/delta/test_data_source.py::test_a_read_that_cannot_be_says_why",
+            "tests/delta/test_data_source.py::test_a_stream_that_cannot_be_says_why",
+        ),
     ),
     Bug(
         "a-micro-batch-without-a-number",
@@ -264,7 +295,9 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "datasource/writer.py",
         "transaction = None if query_id is None else (query_id, batchId)",
         "transaction = None",
-        needs_spark=WRITES,
+        needs_spark=(
+            "tests/delta/test_data_source_writes.py::test_a_micro_batch_that_is_run_again_is_not_published_twice",
+        ),
     ),
     Bug(
         "a-reservation-for-all",
@@ -272,7 +305,9 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "datasource/writer.py",
         "        if self._reservation is None:\n            self.reserve()\n",
         "        self.reserve()\n",
-        needs_spark=WRITES,
+        needs_spark=(
+            "tests/delta/test_data_source_writes.py::test_a_stream_is_published_micro_batch_by_micro_batch",
+        ),
     ),
     Bug(
         "left-of-an-earlier-wait",
@@ -294,7 +329,7 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "jobs/consume.py",
         'return batch.df.drop("ack_id", "delivery_attempt")',
         'return batch.df.drop("ack_id")',
-        needs_spark=JOBS,
+        needs_spark=ROWS,
     ),
     Bug(
         "null-attributes-are-published",
@@ -302,7 +337,7 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "jobs/inputs.py",
         "present = F.map_filter(F.create_map(*pairs), lambda _, value: value.isNotNull())",
         "present = F.create_map(*pairs)",
-        needs_spark=INPUTS,
+        needs_spark=ROWS,
     ),
     Bug(
         "times-in-the-zone-of-the-session",
@@ -310,7 +345,7 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "jobs/inputs.py",
         '    "timeZone": "UTC",\n',
         "",
-        needs_spark=INPUTS,
+        needs_spark=ROWS,
     ),
     Bug(
         "no-such-attribute",
@@ -318,7 +353,7 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "jobs/publish.py",
         "inputs.require(rows, [data, ordering_key, batch_by, *attributes])",
         "inputs.require(rows, [data, ordering_key, batch_by])",
-        needs_spark=(*JOBS, *INPUTS),
+        needs_spark=ROWS,
     ),
     Bug(
         "bad-ones-are-good",
@@ -326,7 +361,7 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "jobs/records.py",
         "RecordCounts(found[0] - found[1], found[1],",
         "RecordCounts(found[0], found[1],",
-        needs_spark=INPUTS,
+        needs_spark=ROWS,
     ),
     Bug(
         "one-more-bad-record",
@@ -334,7 +369,7 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "jobs/records.py",
         'more = f" (and {count - 1:,} more)" if count > 1 else ""',
         'more = f" (and {count:,} more)" if count > 1 else ""',
-        needs_spark=INPUTS,
+        needs_spark=ROWS,
     ),
     Bug(
         "empty-texts-are-null",
@@ -342,7 +377,7 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "jobs/readers.py",
         '        options["nullValue"] = _NOTHING\n',
         '        options["emptyValue"] = _NOTHING\n',
-        needs_spark=INPUTS,
+        needs_spark=ROWS,
     ),
     Bug(
         "folders-without-a-comma",
@@ -350,7 +385,7 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "jobs/readers.py",
         'F.when(inner.rlike(r"\\S"), F.lit(",")).otherwise(F.lit(""))',
         'F.when(inner.rlike(r"^\\S"), F.lit(",")).otherwise(F.lit(""))',
-        needs_spark=INPUTS,
+        needs_spark=ROWS,
     ),
     Bug(
         "times-of-a-batch-by-their-text",
@@ -358,6 +393,6 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "jobs/publish.py",
         'text = F.unix_micros(value).cast("string")',
         'text = value.cast("string")',
-        needs_spark=("tests/delta/test_job_batches.py", *JOBS),
+        needs_spark=("tests/delta/test_job_batches.py",),
     ),
 )
