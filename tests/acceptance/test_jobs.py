@@ -186,19 +186,40 @@ def run_here(
     return left.value.code, told.out, told.err
 
 
+REFUSALS = {
+    "an absent subscription": (
+        *("consume.py", ["--subscription", "nobody", "--output", "/tmp/x"]),
+        *("NOT_FOUND", "nobody"),
+    ),
+    "an absent column of an attribute": (
+        *("publish.py", ["--topic", "flights", "--create-topic", "--attribute", "seat"]),
+        *("INVALID_ARGUMENT", "column 'seat' is not in the input, whose columns are carrier"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("job", "more", "kind", "why"), REFUSALS.values(), ids=REFUSALS)
 def test_a_refusal_is_one_line_and_exit_code_3(
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
+    job: str,
+    more: list[str],
+    kind: str,
+    why: str,
 ) -> None:
-    args = ["--root", str(tmp_path), "--subscription", "nobody", "--output", "/tmp/x"]
-    code, _, errors = run_here("consume.py", args, monkeypatch, capfd)
+    if job == "publish.py":
+        (tmp_path / "a.csv").write_text("carrier\nUA\n")
+        more = [*more, "--input", str(tmp_path / "a.csv")]
+    root = str(tmp_path / "store")
+    code, _, errors = run_here(job, ["--root", root, *more], monkeypatch, capfd)
     assert code == 3
     told = [line for line in errors.splitlines() if line.startswith("ERROR: ")]
     assert len(told) == 1
-    assert told[0].startswith("ERROR: (consume.py) NOT_FOUND: ")
-    assert "nobody" in told[0]
+    assert told[0].startswith(f"ERROR: ({job}) {kind}: ")
+    assert why in told[0]
+    assert list(PubSub(None, root).list_topics()) == []
 
 
 @pytest.mark.trial

@@ -353,7 +353,7 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "jobs/publish.py",
         "inputs.require(rows, [data, ordering_key, batch_by, *attributes])",
         "inputs.require(rows, [data, ordering_key, batch_by])",
-        needs_spark=ROWS,
+        needs_spark=("tests/acceptance/test_jobs.py::test_a_refusal_is_one_line_and_exit_code_3",),
     ),
     Bug(
         "bad-ones-are-good",
