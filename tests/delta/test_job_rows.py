@@ -23,9 +23,8 @@ def here(spark: SparkSession, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def records(spark: SparkSession, path: Path, schema: str | None = None) -> Records:
-    found = sources.find(spark, str(path), None)
-    return readers.read(spark, found, readers.ReadOptions(schema))
+def records(spark: SparkSession, path: str) -> Records:
+    return readers.read(spark, sources.find(spark, path, None), readers.ReadOptions())
 
 
 def test_a_row_becomes_a_message_without_what_is_null(spark: SparkSession) -> None:
@@ -48,9 +47,9 @@ def test_an_empty_text_of_a_file_is_one_and_bad_records_are_counted(
 ) -> None:
     """A bad record is refused with its line, and the number of others."""
     file = here / "a[1]*.csv"
-    file.write_text("id,note\n1,\n2\n3,x\n4,y,z\n")
+    file.write_text('id,note\n1,""\n2\n3,x\n4,y,z\n')
     (here / "a1b.csv").write_text("id,note\n7,seven\n2\n")
-    found = records(spark, here / "a[[]1[]][*].csv")
+    found = records(spark, sources.pattern_of(str(file)))
     counted = found.count()
     assert (counted.good, counted.bad) == (2, 2)
     assert [(row["id"], row["note"]) for row in found.good.sort("id").collect()] == [
@@ -63,7 +62,7 @@ def test_an_empty_text_of_a_file_is_one_and_bad_records_are_counted(
 def test_the_folder_of_a_line_is_one_of_its_fields(spark: SparkSession, here: Path) -> None:
     (here / "month=01").mkdir()
     (here / "month=01" / "a.json").write_text('{ "id": 1 }\n{}\n{"id": 2}\n')
-    found = records(spark, here)
+    found = records(spark, str(here))
     assert found.count().bad == 0
     lines = [bytes(row["data"]) for row in inputs.as_messages(found.good, None, (), None).collect()]
     assert sorted((json.loads(line) for line in lines), key=lambda row: row.get("id", 0)) == [

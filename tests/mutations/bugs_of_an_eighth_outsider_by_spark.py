@@ -356,6 +356,16 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         needs_spark=("tests/acceptance/test_jobs.py::test_a_refusal_is_one_line_and_exit_code_3",),
     ),
     Bug(
+        "bad-since-it-was-counted",
+        "A record that is bad since jobs/publish.py counted it is left out without a word.",
+        "jobs/publish.py",
+        "rows = found.checked if bad_records is None else found.good",
+        "rows = found.good",
+        needs_spark=(
+            "tests/acceptance/test_jobs.py::test_a_record_that_is_bad_since_it_was_counted_stops_the_job",
+        ),
+    ),
+    Bug(
         "bad-ones-are-good",
         "The good records are counted with the bad ones.",
         "jobs/records.py",
