@@ -68,7 +68,7 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "operations/read.py",
         "counted = found.subscription.dead_letter_policy is not None",
         "counted = True",
-        needs_spark=("tests/delta/test_batches.py",),
+        needs_spark=("tests/delta/test_batches.py::test_a_backlog_has_the_rows_that_a_pull_gives",),
     ),
     Bug(
         "ack-ids-in-two-columns",
@@ -76,7 +76,9 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "tables/lanes/spark/frames.py",
         "return len(given) == 1 and isinstance(given[0], StringType)",
         "return len(given) >= 1 and isinstance(given[0], StringType)",
-        needs_spark=("tests/delta/test_acknowledge.py",),
+        needs_spark=(
+            "tests/delta/test_hostile_input.py::test_a_dataframe_needs_one_column_of_ack_ids",
+        ),
     ),
     Bug(
         "keys-by-their-times",
