@@ -6,51 +6,11 @@ from tests.mutations.bug import Bug
 
 BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
     Bug(
-        "an-error-of-process-is-a-stop",
-        "The error by which `process` ended a query is not told: it looks like a stop.",
-        "streaming.py",
-        "            if self.is_active():\n                raise\n",
-        "            if not self.is_active():\n                raise\n",
-        needs_spark=(
-            "tests/delta/test_streaming.py::test_an_error_in_process_gives_the_batch_back_and_fails_the_query",
-        ),
-    ),
-    Bug(
         "stopped-while-it-leases",
         "What a query leases while it is stopped stays leased, where the stop hides the answer.",
         "streaming.py",
         "            if not self.is_active():\n                self._give_back(batch_id)\n",
         "",
-    ),
-    Bug(
-        "drain-takes-more-at-its-end",
-        "A query with availableNow takes another micro-batch when all was offered.",
-        "streaming.py",
-        "most = 0 if self._drain is not None and self._drain.is_finishing else self._max_messages",
-        "most = self._max_messages",
-        needs_spark=(
-            "tests/delta/test_streaming.py::test_a_query_drains_a_subscription_in_micro_batches",
-        ),
-    ),
-    Bug(
-        "metrics-in-milliseconds",
-        "The oldest publish time in the progress of a query is a thousand times too late.",
-        "tables/lanes/spark/ticks.py",
-        "F.timestamp_micros(_TIME)",
-        "F.timestamp_millis(_TIME)",
-        needs_spark=(
-            "tests/delta/test_streaming.py::test_a_query_drains_a_subscription_in_micro_batches",
-        ),
-    ),
-    Bug(
-        "stream-ends-at-a-deletion",
-        "A stream that reads along ends with an error when retention deletes messages.",
-        "tables/lanes/spark/frames.py",
-        '"skipChangeCommits", "true"',
-        '"skipChangeCommits", "false"',
-        needs_spark=(
-            "tests/delta/test_streaming.py::test_a_stream_reads_along_from_a_version_or_a_time",
-        ),
     ),
     Bug(
         "a-look-that-is-cached",
@@ -79,14 +39,6 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         needs_spark=(
             "tests/delta/test_hostile_input.py::test_a_dataframe_needs_one_column_of_ack_ids",
         ),
-    ),
-    Bug(
-        "keys-by-their-times",
-        "Messages of a key that have one publish time come in any order in a DataFrame.",
-        "tables/lanes/spark/frames.py",
-        'rows = in_key_order(rows, F.col("position"))',
-        'rows = in_key_order(rows, F.col("publish_time"))',
-        needs_spark=("tests/spark_lane/test_frames.py",),
     ),
     Bug(
         "keys-weigh-nothing",
@@ -179,17 +131,6 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         ),
     ),
     Bug(
-        "detached-has-a-view",
-        "The view of a detached subscription does not tell that there is nothing any more.",
-        "tables/lanes/spark/views.py",
-        'is_live = "delete_time IS NULL" if subject.kind == "topic" else "NOT detached"',
-        'is_live = "delete_time IS NULL" if subject.kind == "topic" else "true"',
-        needs_spark=(
-            "tests/delta/test_views.py::test_a_view_without_rows_tells_that_its_resource_is_gone",
-            "tests/delta/test_views.py::test_views_follow_what_is_created_deleted_and_created_anew",
-        ),
-    ),
-    Bug(
         "views-of-another-project",
         "create_views drops the views of another project.",
         "tables/lanes/spark/views.py",
@@ -212,7 +153,7 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         '"ordering_key": "coalesce(ordering_key, \'\')"',
         '"ordering_key": "ordering_key"',
         needs_spark=(
-            "tests/delta/test_views.py::test_a_topic_and_a_backlog_are_found_by_name_in_a_schema",
+            "tests/spark_lane/test_frames.py::test_null_data_and_attributes_of_other_writers_are_empty",
         ),
     ),
     Bug(
@@ -222,17 +163,6 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "        if topic_uid is None or subscription.detached:\n",
         "        if topic_uid is None:\n",
         needs_spark=(
-            "tests/delta/test_views.py::test_views_follow_what_is_created_deleted_and_created_anew",
-        ),
-    ),
-    Bug(
-        "views-by-their-capitals",
-        "A view in a catalog that writes names in small letters is dropped and made again.",
-        "operations/views.py",
-        "[name for name in there if name.casefold() not in kept]",
-        "[name for name in there if name not in kept]",
-        needs_spark=(
-            "tests/delta/test_views.py::test_two_names_that_would_be_one_view_are_two",
             "tests/delta/test_views.py::test_views_follow_what_is_created_deleted_and_created_anew",
         ),
     ),
@@ -287,26 +217,6 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         needs_spark=(
             "tests/delta/test_data_source.py::test_a_read_that_cannot_be_says_why",
             "tests/delta/test_data_source.py::test_a_stream_that_cannot_be_says_why",
-        ),
-    ),
-    Bug(
-        "a-micro-batch-without-a-number",
-        "A micro-batch of writeStream that is run again is published twice.",
-        "datasource/writer.py",
-        "transaction = None if query_id is None else (query_id, batchId)",
-        "transaction = None",
-        needs_spark=(
-            "tests/delta/test_data_source_writes.py::test_a_micro_batch_that_is_run_again_is_not_published_twice",
-        ),
-    ),
-    Bug(
-        "a-reservation-for-all",
-        "A writer of micro-batches that is sent to tasks twice reserves positions once more.",
-        "datasource/writer.py",
-        "        if self._reservation is None:\n            self.reserve()\n",
-        "        self.reserve()\n",
-        needs_spark=(
-            "tests/delta/test_data_source_writes.py::test_a_stream_is_published_micro_batch_by_micro_batch",
         ),
     ),
 )
