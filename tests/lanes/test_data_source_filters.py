@@ -12,11 +12,13 @@ import pytest
 
 pytest.importorskip("pyspark.sql.datasource")
 from pyspark.sql import datasource as spark
+from pyspark.sql.types import LongType, StringType, StructType
 
-from pubsub_delta import ManualClock, Message, PubSub
+from pubsub_delta import InvalidArgument, ManualClock, Message, PubSub
 from pubsub_delta.datasource.batch_reader import PushedFilters, batch_reader
 from pubsub_delta.datasource.columns import columns_of
 from pubsub_delta.datasource.options import read_options
+from pubsub_delta.datasource.source import PubSubDataSource
 from pubsub_delta.policy.positions import Positions
 from tests.unit.builders import at
 
@@ -150,3 +152,15 @@ def test_what_passes_is_read_whether_filters_are_taken_over_or_not(
 def test_without_filters_everything_is_read() -> None:
     assert PushedFilters().window(None).positions is None
     assert taken(spark.EqualTo(ID, "3")).window(None).positions == Positions.of([3])
+
+
+def test_a_schema_has_columns_of_the_format_with_their_types(tmp_path: Path) -> None:
+    """A schema of some of the columns reads only those, and no other type is made of one."""
+    source = PubSubDataSource({"root": str(tmp_path), "topic": "till"})
+    for wrong in (
+        StructType().add("message_id", LongType()),
+        StructType().add("flight", StringType()),
+    ):
+        with pytest.raises(InvalidArgument, match=r"schema: .* is not a column; some of"):
+            source.reader(wrong)
+    source.reader(StructType().add("message_id", StringType()))

@@ -95,12 +95,4 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_AT_JOBS = (
         'F.when(inner.rlike(r"^\\S"), F.lit(",")).otherwise(F.lit(""))',
         needs_spark=ROWS,
     ),
-    Bug(
-        "times-of-a-batch-by-their-text",
-        "--batch-by a time is another batch in a session of another time zone.",
-        "jobs/publish.py",
-        'text = F.unix_micros(value).cast("string")',
-        'text = value.cast("string")',
-        needs_spark=("tests/delta/test_job_batches.py",),
-    ),
 )

@@ -214,9 +214,5 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "datasource/source.py",
         "if field.name not in accepted.names or accepted[field.name].dataType != field.dataType:",
         "if field.name not in accepted.names:",
-        needs_spark=(
-            "tests/delta/test_data_source.py::test_a_read_that_cannot_be_says_why",
-            "tests/delta/test_data_source.py::test_a_stream_that_cannot_be_says_why",
-        ),
     ),
 )

@@ -331,6 +331,6 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "jobs/inputs.py": ("acceptance/test_job_inputs",),
     "jobs/readers.py": ("delta/test_readers",),
     "jobs/records.py": ("delta/test_readers",),
-    "datasource/source.py": ("delta/test_data_source",),
+    "datasource/source.py": ("lanes/test_data_source_filters",),
     "datasource/writer.py": ("delta/test_data_source_writes",),
 }
