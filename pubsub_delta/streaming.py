@@ -7,10 +7,11 @@ after a crash has the same messages. So a sink that is idempotent by batch id, a
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
-from functools import cached_property
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property, partial
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -40,6 +41,7 @@ Trigger: TypeAlias = Mapping[str, Any]
 OBSERVED = "pubsub_delta"
 """The name under which a query's progress carries the subscription's metrics."""
 
+_log = logging.getLogger("pubsub_delta")
 _DEFAULT_TRIGGER = {"processingTime": "1 second"}
 _POLL_SECONDS = 0.05
 
@@ -221,7 +223,12 @@ class _Consuming(_MicroBatches):
         if self._batch_lease is not None:
             self._batch_lease.leave()
             self._batch_lease = None
-        lease = self._lease(batch_id, repeated=repeated)
+        try:
+            lease = self._lease(batch_id, repeated=repeated)
+        except Exception:
+            if not self.is_active():
+                self._give_back(batch_id)
+            raise
         if lease is None:
             return
         batch_lease = MicroBatchLease(
@@ -263,6 +270,19 @@ class _Consuming(_MicroBatches):
             leased = None if given.lease is None else given.lease.positions
             self._drain.note(leased, given.state, again=again)
         return given.lease
+
+    def _give_back(self, batch_id: int) -> None:
+        """Give back what a micro-batch has leased, if the stop of its query hid that it has.
+
+        Spark interrupts the thread of the query, after which Spark's lane can read nothing there.
+        """
+        give_back = partial(pull.give_back_micro_batch, failed=False, uid=self._uid)
+        now = self._clock.now()
+        with ThreadPoolExecutor(1) as thread:
+            given = (self._tables, self._name, self.query_id, batch_id, now)
+            error = thread.submit(give_back, *given).exception()
+        if error is not None:
+            _log.warning("%s: micro-batch %d is not given back: %s", self._name, batch_id, error)
 
     def _tell_metrics(self, state: AckState) -> None:
         if self._metrics is not None:

@@ -26,12 +26,26 @@ from pubsub_delta.tables.store import Tables
 
 
 class Consumer:
-    """Consumes a subscription, micro-batch by micro-batch, each named by an offset."""
+    """Consumes a subscription, micro-batch by micro-batch, each named by an offset.
 
-    def __init__(self, tables: Tables, name: ResourceName, clock: Clock) -> None:
+    Args:
+        tables: the tables of the store.
+        name: the subscription.
+        clock: the clock of its leases.
+        topic: the topic that the subscription should be attached to, if that is asked for.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        name: ResourceName,
+        clock: Clock,
+        topic: ResourceName | None = None,
+    ) -> None:
         self._tables = tables
         self._name = name
         self._clock = clock
+        self._topic = topic
         self._reader = tables.new_id()
         self._drain: AvailableNow | None = None
         self._drains_from_the_start = False
@@ -46,17 +60,10 @@ class Consumer:
             wanted, now = Subscription(str(self._name), str(topic)), self._clock.now()
             administer.create_subscription(self._tables, wanted, self._name.project, now)
 
-    def start(self, topic: ResourceName | None = None) -> Offset:
-        """Return the offset before everything; NotFound, FailedPrecondition if there is nothing.
-
-        ``topic``: the topic that the subscription should be attached to.
-        """
+    def start(self) -> Offset:
+        """Return the offset before everything; NotFound, FailedPrecondition if there is nothing."""
         subscribed, _ = self._tables.attached(self._name)
-        if topic is not None and subscribed.topic != str(topic):
-            raise FailedPrecondition(
-                f"topic: {topic}, but subscription {self._name} is attached to "
-                f"{subscribed.topic}; give that topic, or none"
-            )
+        self._check_topic(subscribed.topic)
         if self._drains_from_the_start:
             self.drain()
         return Offset(subscribed.uid)
@@ -162,3 +169,12 @@ class Consumer:
     def _check(self, offset: Offset) -> None:
         subscribed, _ = self._tables.attached(self._name)
         check_checkpoint(str(self._name), subscribed.uid, offset.subscription)
+        self._check_topic(subscribed.topic)
+
+    def _check_topic(self, attached: str) -> None:
+        """Raise FailedPrecondition for another topic; a deleted one keeps its name here."""
+        if self._topic is not None and attached != str(self._topic):
+            raise FailedPrecondition(
+                f"topic: {self._topic}, but subscription {self._name} is attached to "
+                f"{attached}; give that topic, or none"
+            )

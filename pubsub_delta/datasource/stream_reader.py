@@ -49,7 +49,7 @@ class SubscriptionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableN
             consuming, topic = self._consuming(), self._options.topic
             if topic is not None and self._options.creates_subscription:
                 consuming.subscribe_to(topic)
-            return consuming.start(topic).as_json()
+            return consuming.start().as_json()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Note the newest message at the start of a query with this trigger."""
@@ -92,7 +92,8 @@ class SubscriptionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableN
         if self._consumer is None:
             name = self._options.subscription
             assert name is not None
-            self._consumer = Consumer(self._options.tables(), name, CheckedClock(SystemClock()))
+            tables, topic = self._options.tables(), self._options.topic
+            self._consumer = Consumer(tables, name, CheckedClock(SystemClock()), topic)
         return self._consumer
 
     def _most(self, limit: ReadLimit) -> int | None:

@@ -71,7 +71,9 @@ def publish(
         store = PubSub(spark, root, project=project)
         source = sources.find(spark, path, format_)
         found = readers.read(spark, source, readers.ReadOptions(schema, infer_schema, multiline))
-        rows, outcome = found.good, terminal.Summary("publish")
+        # A file can be changed after its records are counted.
+        rows = found.checked if bad_records is None else found.good
+        outcome = terminal.Summary("publish")
         counted = found.count()
         if counted.bad and bad_records is None:
             raise found.refusal(spark, counted.first, counted.bad)
@@ -86,7 +88,10 @@ def publish(
             store.get_topic(topic)
             terminal.console.print(f"publish to {topic}: {path} has no rows to publish")
         batches = split(rows, batch_by, idempotency_id) if counted.good else iter(())
-        with terminal.progress(f"publish to {topic}", total=counted.good) as step:
+        with (
+            terminal.progress(f"publish to {topic}", total=counted.good) as step,
+            found.telling_failures(spark),
+        ):
             for name, batch in batches:
                 result = store.publish(
                     topic,

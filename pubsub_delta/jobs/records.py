@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +17,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
-from pubsub_delta import InvalidArgument
+from pubsub_delta import InvalidArgument, PubSubError
 from pubsub_delta.jobs import inputs, sources
 
 BAD, FILE, ELEMENT = (f"_pubsub_delta_{name}" for name in ("bad", "file", "element"))
@@ -136,6 +138,16 @@ class Records:
             f"--input: {sources.path_of(file)}{place}: {text!r} is not {self.form}{more}; "
             "--bad-records PATH sets such records aside, and publishes the rest"
         )
+
+    @contextmanager
+    def telling_failures(self, spark: SparkSession) -> Iterator[None]:
+        """Raise the error of a failed query as ``failure`` tells it."""
+        try:
+            yield
+        except PubSubError:
+            raise
+        except Exception as error:
+            raise self.failure(spark, error) from None
 
     def failure(self, spark: SparkSession, error: Exception) -> Exception:
         """Return the error of a failed query: of a bad record, of a file, or the original one."""

@@ -81,13 +81,19 @@ def stream_consume(
 
 
 class AckCounter:
-    """Counts the messages that were acknowledged between two progress reports."""
+    """Counts the messages that were acknowledged between two progress reports.
+
+    A report without metrics, as of a platform that runs their source elsewhere, counts nothing.
+    """
 
     def __init__(self) -> None:
         self._before: int | None = None
 
     def __call__(self, progress: Any) -> int:
-        acked: int = progress["observedMetrics"]["pubsub_delta"]["ack_message_count_success"]
+        metrics = progress["observedMetrics"]["pubsub_delta"]
+        acked: int | None = metrics["ack_message_count_success"]
+        if acked is None:
+            return 0
         more = acked - (self._before if self._before is not None else acked)
         self._before = acked
         return more

@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pubsub_delta import ManualClock, PubSub
+from pubsub_delta.jobs.records import RecordCounts, Records
 from tests.acceptance.processes import spark_submit
 from tests.conftest import REPOSITORY
 
@@ -186,19 +187,64 @@ def run_here(
     return left.value.code, told.out, told.err
 
 
+REFUSALS = {
+    "an absent subscription": (
+        *("consume.py", ["--subscription", "nobody", "--output", "/tmp/x"]),
+        *("NOT_FOUND", "nobody"),
+    ),
+    "an absent column of an attribute": (
+        *("publish.py", ["--topic", "flights", "--create-topic", "--attribute", "seat"]),
+        *("INVALID_ARGUMENT", "column 'seat' is not in the input, whose columns are carrier"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("job", "more", "kind", "why"), REFUSALS.values(), ids=REFUSALS)
 def test_a_refusal_is_one_line_and_exit_code_3(
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
+    job: str,
+    more: list[str],
+    kind: str,
+    why: str,
 ) -> None:
-    args = ["--root", str(tmp_path), "--subscription", "nobody", "--output", "/tmp/x"]
-    code, _, errors = run_here("consume.py", args, monkeypatch, capfd)
+    if job == "publish.py":
+        (tmp_path / "a.csv").write_text("carrier\nUA\n")
+        more = [*more, "--input", str(tmp_path / "a.csv")]
+    root = str(tmp_path / "store")
+    code, _, errors = run_here(job, ["--root", root, *more], monkeypatch, capfd)
     assert code == 3
     told = [line for line in errors.splitlines() if line.startswith("ERROR: ")]
     assert len(told) == 1
-    assert told[0].startswith("ERROR: (consume.py) NOT_FOUND: ")
-    assert "nobody" in told[0]
+    assert told[0].startswith(f"ERROR: ({job}) {kind}: ")
+    assert why in told[0]
+    assert list(PubSub(None, root).list_topics()) == []
+
+
+def test_a_record_that_is_bad_since_it_was_counted_stops_the_job(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """By default a bad record stops the job: none is left out without a word."""
+    file, root = tmp_path / "a.csv", str(tmp_path / "store")
+    file.write_text("carrier\nUA\nAAAA\n")
+    counting = Records.count
+
+    def count_and_change(records: Records) -> RecordCounts:
+        counted = counting(records)
+        file.write_text("carrier\nUA\nA,BC\n")
+        return counted
+
+    monkeypatch.setattr(Records, "count", count_and_change)
+    args = ["--root", root, "--topic", "flights", "--create-topic", "--input", str(file)]
+    code, _, errors = run_here("publish.py", args, monkeypatch, capfd)
+    assert code == 3, errors
+    assert "a.csv, line 3: 'A,BC' is not a record of 1 columns: carrier" in errors
+    assert PubSub(None, root).metrics("flights")["message_count"] == 0
 
 
 @pytest.mark.trial

@@ -107,6 +107,10 @@ def test_a_backlog_has_the_rows_that_a_pull_gives(bench: Bench) -> None:
         ignore_nullable=True,
     )
     assert {row[0] for row in backlog.select("state").collect()} == {"available"}
+    # "`delivery_attempt` where there is a dead-letter policy, else null"
+    bench.store.update_subscription(subscription, dead_letter_policy=None)
+    attempts = bench.store.backlog(subscription).select("delivery_attempt").distinct()
+    assert [row[0] for row in attempts.collect()] == [None]
 
 
 ANSWERS: dict[str, Callable[[PulledBatch], AckResult]] = {

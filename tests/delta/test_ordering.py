@@ -94,6 +94,10 @@ def test_an_order_column_must_be_one(bench: Bench) -> None:
         bench.store.publish(topic, ["a"], order_by="n")
     with pytest.raises(InvalidArgument, match="'sequence number' is not a column of a message"):
         bench.store.publish(topic, frame)
+    # It may be a column of the message; it has the type of that then.
+    wrong = bench.spark.range(2).selectExpr("id AS data")
+    with pytest.raises(InvalidArgument, match="column 'data' is BIGINT; BINARY or STRING"):
+        bench.store.publish(topic, wrong, order_by="data")
 
 
 @pytest.mark.trial

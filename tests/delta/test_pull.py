@@ -275,3 +275,13 @@ def test_what_a_session_has_cached_of_a_topic_hides_no_message(bench: Bench) -> 
     assert len(batch.ack(where=F.expr("string(data) = 'b'")).success) == 1
     assert bench.store.read_topic(topic).count() == 2
     cached.unpersist()
+
+
+def test_a_topic_is_read_anew_though_an_earlier_look_at_it_is_cached(bench: Bench) -> None:
+    # "`read_topic` and `backlog` of a store … look each time."
+    topic, name = bench.pair()
+    for count in (1, 2, 3):
+        bench.store.publish(topic, ["a"])
+        looks = bench.store.read_topic(topic).cache(), bench.store.backlog(name).cache()
+        assert [each.count() for each in looks] == [count, count]
+    bench.spark.catalog.clearCache()

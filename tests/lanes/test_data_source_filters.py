@@ -6,15 +6,19 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("pyspark.sql.datasource")
 from pyspark.sql import datasource as spark
+from pyspark.sql.types import LongType, StringType, StructType
 
-from pubsub_delta import ManualClock, Message, PubSub
+from pubsub_delta import InvalidArgument, ManualClock, Message, PubSub
 from pubsub_delta.datasource.batch_reader import PushedFilters, batch_reader
 from pubsub_delta.datasource.columns import columns_of
 from pubsub_delta.datasource.options import read_options
+from pubsub_delta.datasource.source import PubSubDataSource
 from pubsub_delta.policy.positions import Positions
 from tests.unit.builders import at
 
@@ -100,25 +104,40 @@ def test_others_are_left_to_spark(filter_: Any) -> None:
     assert pushed.ordering_keys is None
 
 
+def without_key(table: Path, data: bytes) -> None:
+    """Store null for the key of the message in a file of its own."""
+    for file in table.rglob("publish_date=*/*.parquet"):
+        rows = pq.ParquetFile(file).read()
+        if rows["data"].to_pylist() == [data]:
+            place, field = rows.schema.get_field_index("ordering_key"), rows.field("ordering_key")
+            pq.write_table(rows.set_column(place, field, pa.nulls(1, field.type)), file)
+
+
 @pytest.mark.parametrize("pushes", ["true", "false"])
 @pytest.mark.parametrize(
     ("filter_", "passing"),
     [
         (None, [b"a", b"b", b"c"]),
         (spark.In(KEY, ("k",)), [b"b"]),
+        (spark.EqualTo(KEY, ""), [b"a", b"c"]),
         (spark.LessThan(TIME, at(60)), [b"a", b"b"]),
     ],
 )
 def test_what_passes_is_read_whether_filters_are_taken_over_or_not(
     tmp_path: Path, pushes: str, filter_: Any, passing: list[bytes]
 ) -> None:
-    """A reader that takes over none gives all messages, of which Spark takes those that pass."""
+    """A reader that takes over none gives all messages, of which Spark takes those that pass.
+
+    "A message without an ordering key has the empty one for whoever reads it": also where null is
+    stored for it, by an earlier version or another writer.
+    """
     clock = ManualClock(at(0))
     store = PubSub(None, str(tmp_path), clock=clock)
     store.create_topic("till")
     store.publish("till", ["a", Message(b"b", ordering_key="k")])
     clock.advance(60)
     store.publish("till", ["c"])
+    without_key(tmp_path / "messages" / store.get_topic("till").uid, b"c")
     options = read_options({"root": str(tmp_path), "topic": "till", "pushFilters": pushes})
     reader: Any = batch_reader(options, columns_of(options))
     if pushes == "true":
@@ -133,3 +152,15 @@ def test_what_passes_is_read_whether_filters_are_taken_over_or_not(
 def test_without_filters_everything_is_read() -> None:
     assert PushedFilters().window(None).positions is None
     assert taken(spark.EqualTo(ID, "3")).window(None).positions == Positions.of([3])
+
+
+def test_a_schema_has_columns_of_the_format_with_their_types(tmp_path: Path) -> None:
+    """A schema of some of the columns reads only those, and no other type is made of one."""
+    source = PubSubDataSource({"root": str(tmp_path), "topic": "till"})
+    for wrong in (
+        StructType().add("message_id", LongType()),
+        StructType().add("flight", StringType()),
+    ):
+        with pytest.raises(InvalidArgument, match=r"schema: .* is not a column; some of"):
+            source.reader(wrong)
+    source.reader(StructType().add("message_id", StringType()))

@@ -18,11 +18,15 @@ from tests.mutations.bugs_of_a_sixth_outsider_at_surfaces import (
 from tests.mutations.bugs_of_access import BUGS_OF_ACCESS
 from tests.mutations.bugs_of_administration import BUGS_OF_ADMINISTRATION
 from tests.mutations.bugs_of_an_eighth_outsider import BUGS_OF_AN_EIGHTH_OUTSIDER
+from tests.mutations.bugs_of_an_eighth_outsider_at_jobs import BUGS_OF_AN_EIGHTH_OUTSIDER_AT_JOBS
 from tests.mutations.bugs_of_an_eighth_outsider_at_servers import (
     BUGS_OF_AN_EIGHTH_OUTSIDER_AT_SERVERS,
 )
 from tests.mutations.bugs_of_an_eighth_outsider_at_surfaces import (
     BUGS_OF_AN_EIGHTH_OUTSIDER_AT_SURFACES,
+)
+from tests.mutations.bugs_of_an_eighth_outsider_by_spark import (
+    BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK,
 )
 from tests.mutations.bugs_of_an_outsider import BUGS_OF_AN_OUTSIDER
 from tests.mutations.bugs_of_an_outsider_at_surfaces import BUGS_OF_AN_OUTSIDER_AT_SURFACES
@@ -141,4 +145,6 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_AN_EIGHTH_OUTSIDER,
     *BUGS_OF_AN_EIGHTH_OUTSIDER_AT_SERVERS,
     *BUGS_OF_AN_EIGHTH_OUTSIDER_AT_SURFACES,
+    *BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK,
+    *BUGS_OF_AN_EIGHTH_OUTSIDER_AT_JOBS,
 )

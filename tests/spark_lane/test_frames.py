@@ -19,11 +19,12 @@ from pubsub_delta.policy.filters import Has
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.protocol import TableMissing
 from pubsub_delta.tables.lanes.scans import Window
-from pubsub_delta.tables.lanes.spark import SparkLane, SparkScans, frames, publishing
+from pubsub_delta.tables.lanes.spark import SparkLane, SparkScans, frames, publishing, views
 from pubsub_delta.tables.lanes.spark.types import arrow_frame
 from pubsub_delta.tables.schemas import (
     BACKLOG,
     BATCH,
+    MESSAGE_COLUMNS,
     MESSAGES,
 )
 from tests.spark_lane.spark_rows import LATE, NOON, UID, messages
@@ -235,12 +236,15 @@ def test_a_topic_is_read_as_of_a_version_and_as_a_stream_with_ids(
 
 def test_null_data_and_attributes_of_other_writers_are_empty(lane: SparkLane, topic: str) -> None:
     """Whoever reads them needs no rule for null: what a consumer is given is empty, too."""
-    row = {**messages(0).to_pylist()[0], "data": None, "attributes": None}
+    row = {**messages(0).to_pylist()[0], "data": None, "attributes": None, "ordering_key": None}
     lane.append(topic, pa.Table.from_pylist([row], schema=MESSAGES.columns), "of another writer")
     (read,) = frames.everything(lane.spark, topic).collect()
     assert (bytes(read["data"]), read["attributes"]) == (b"", {})
     rows = SparkScans(lane.spark).rows(topic, Window(), ["data", "attributes"])
     assert rows.to_pylist() == [{"data": b"", "attributes": []}]
+    columns = ", ".join(f"{views._MESSAGE[name]} AS {name}" for name in MESSAGE_COLUMNS)
+    (shown,) = lane.spark.sql(f"SELECT {columns} FROM {topic}").collect()
+    assert (bytes(shown["data"]), shown["attributes"], shown["ordering_key"]) == (b"", {}, "")
 
 
 # Scans

@@ -14,10 +14,11 @@ import pytest
 
 from pubsub_delta import DeadLetterPolicy, FailedPrecondition, Message, NotFound
 from pubsub_delta.datasource import partitions
+from pubsub_delta.datasource.consumer import Consumer
 from pubsub_delta.datasource.offsets import Offset
 from pubsub_delta.policy.ack_ids import AckId
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
-from tests.unit.querying import Query, a_store, end, texts
+from tests.unit.querying import ALIVE, Query, a_store, end, texts
 
 
 @pytest.fixture(autouse=True)
@@ -299,11 +300,27 @@ def test_a_subscription_that_is_not_there_is_told_at_the_start() -> None:
 
 
 def test_a_topic_that_the_subscription_is_not_attached_to_is_refused() -> None:
+    """Also by a query that goes on with its checkpoint: "`topic` beside it is checked"."""
     store = a_store()
-    consumer = Query(store).consumer
-    assert consumer.start(store.store._topic(TOPIC)).batch == -1
-    with pytest.raises(FailedPrecondition, match=r"letters, but .* is attached to .*flights"):
-        consumer.start(store.store._topic(LETTERS))
+    tables, name = store.driver.open()._tables, store.store._subscription(NAME)
+    right, wrong = (
+        Consumer(tables, name, store.driver.clock, store.store._topic(topic))
+        for topic in (TOPIC, LETTERS)
+    )
+    ALIVE.append(right)
+    start = right.start()
+    assert start.batch == -1
+    first = right.following(start, 1)
+    for refused in (
+        wrong.start,
+        lambda: wrong.following(start, 1),
+        lambda: wrong.parts(start, first),
+    ):
+        with pytest.raises(FailedPrecondition, match=r"letters, but .* is attached to .*flights"):
+            refused()
+    store.store.delete_topic(TOPIC)  # "A deleted topic leaves its subscriptions their backlog."
+    second = right.following(first, 1)
+    assert [len(part.spans) for part in right.parts(first, second)] == [1]
 
 
 def test_attempts_are_counted_under_a_dead_letter_policy() -> None:

@@ -16,12 +16,12 @@ def test_a_subscription_is_created_where_the_query_asks_for_that() -> None:
     store = InMemory()
     store.publish("a")
     name, topic = store.store._subscription("new-one"), store.store._topic(TOPIC)
-    consumer = Consumer(store.driver.open()._tables, name, store.driver.clock)
+    consumer = Consumer(store.driver.open()._tables, name, store.driver.clock, topic)
     consumer.subscribe_to(topic)
     created = store.store.get_subscription("new-one")
     assert created.ack_deadline_seconds == 10
     store.publish("b")
-    assert consumer.start(topic).subscription == created.uid
+    assert consumer.start().subscription == created.uid
     consumer.subscribe_to(topic)
     assert store.store.get_subscription("new-one").uid == created.uid
     assert store.store.metrics("new-one")["num_undelivered_messages"] == 1
@@ -44,7 +44,7 @@ def test_a_query_takes_the_subscription_that_another_one_creates_at_that_moment(
         "before",
     )
     consumer.subscribe_to(topic)
-    assert consumer.start(topic).subscription == other.get_subscription("new-one").uid
+    assert consumer.start().subscription == other.get_subscription("new-one").uid
 
 
 def test_a_query_that_drains_may_be_the_one_that_creates_its_subscription() -> None:
@@ -54,7 +54,7 @@ def test_a_query_that_drains_may_be_the_one_that_creates_its_subscription() -> N
     consumer = Consumer(store.driver.open()._tables, name, store.driver.clock)
     consumer.drain()
     consumer.subscribe_to(topic)
-    begun = consumer.start(topic)
+    begun = consumer.start()
     store.publish("late")
     assert consumer.following(begun, None) == begun
 

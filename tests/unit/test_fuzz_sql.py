@@ -91,7 +91,7 @@ PARTS: dict[str, dict[str, str]] = {
         "to_micros(time)": NUMBER,
     },
     "tables/lanes/spark/frames": {"version": NUMBER},
-    "tables/lanes/spark/stored": {"newest": NUMBER},
+    "tables/lanes/spark/stored": {"version": NUMBER},
     "tables/lanes/spark/lane": {
         "' '.join(clauses)": OURS,
         "', '.join(names)": OURS,

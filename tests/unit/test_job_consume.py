@@ -53,9 +53,10 @@ class Slow:
         self.taken_by_others += [each.data for each in self.world.pull()]
         self.rows += [each.data.decode() for each in rows.batch]
 
-    def consume(self) -> tuple[int, str]:
-        given = ["--root", "x", "--subscription", NAME, "--output", "y", "--patience", "0"]
-        done = CliRunner().invoke(consume.consume, [*given, "--max-batches", "3"])
+    def consume(self, most: int = 3, patience: int = 0) -> tuple[int, str]:
+        given = ["--root", "x", "--subscription", NAME, "--output", "y"]
+        limits = ["--max-batches", f"{most}", "--patience", f"{patience}"]
+        done = CliRunner().invoke(consume.consume, [*given, *limits])
         return done.exit_code, done.output
 
 
@@ -95,6 +96,21 @@ def test_what_is_acked_after_its_lease_is_counted_apart(monkeypatch: pytest.Monk
     slow.world.publish("a", "b")
     code, told = slow.consume()
     assert (code, "0 acked, 2 acked too late" in told) == (0, True), told
+
+
+@pytest.mark.parametrize(("waits", "code"), [(True, 0), (False, 4)])
+def test_what_others_held_when_it_began_is_not_left_where_it_has_come(
+    monkeypatch: pytest.MonkeyPatch, waits: bool, code: int
+) -> None:
+    """Exit code 4: "messages are left that other consumers hold"."""
+    slow = Slow(monkeypatch)
+    slow.turned.set()
+    slow.world.publish("a")
+    held = slow.world.store.pull(NAME)
+    monkeypatch.setattr("pubsub_delta.jobs.consume.time.sleep", lambda _: held.nack())
+    ended, told = slow.consume(most=1, patience=60 if waits else 0)
+    assert (ended, slow.rows) == (code, ["a"] if waits else []), told
+    assert ("1 left, held or waiting" in told) == (not waits)
 
 
 def test_a_lease_is_extended_though_an_earlier_extension_has_failed() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from pubsub_delta import DeadLetterPolicy
 from pubsub_delta.delivery.leases import Lease
+from pubsub_delta.operations import pull
 from pubsub_delta.streaming import QueryStopped, _Consuming
 from tests.unit.in_memory import LETTERS, NAME, InMemory
 
@@ -84,3 +85,28 @@ def test_only_a_query_that_was_not_stopped_has_failed(
         consuming(world, Query(active=active), fail)(Ticks(), 0)
     (message,) = world.store.pull(NAME)
     assert message.delivery_attempt == attempt
+
+
+@pytest.mark.parametrize(("active", "held"), [(False, {}), (True, {"a": "leased"})])
+def test_what_was_leased_while_its_query_was_stopped_is_given_back(
+    active: bool, held: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was stopped is given back: by Spark's lane the stop can hide the lease's answer.
+
+    A query that goes on, or is started again, has it still.
+    """
+    world = InMemory(dead_letter_policy=DeadLetterPolicy(LETTERS))
+    world.publish("a")
+    leased = pull.pull_micro_batch
+
+    def interrupted(*given: Any, **more: Any) -> None:
+        leased(*given, **more)
+        raise Failed
+
+    monkeypatch.setattr(pull, "pull_micro_batch", interrupted)
+    with pytest.raises(Failed if active else QueryStopped):
+        consuming(world, Query(active=active), lambda *_: None)(Ticks(), 0)
+    assert world.backlog() == (held or {"a": "available"})
+    if not active:
+        (message,) = world.store.pull(NAME)
+        assert message.delivery_attempt == 1

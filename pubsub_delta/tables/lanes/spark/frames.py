@@ -23,7 +23,7 @@ from pubsub_delta.tables.lanes.spark.columns import (
 )
 from pubsub_delta.tables.lanes.spark.errors import translating_errors
 from pubsub_delta.tables.lanes.spark.ordering import in_key_order
-from pubsub_delta.tables.lanes.spark.stored import stored
+from pubsub_delta.tables.lanes.spark.stored import is_cached, newest, stored
 from pubsub_delta.tables.lanes.spark.types import arrow_frame
 from pubsub_delta.tables.layout import path_of
 from pubsub_delta.tables.schemas import BACKLOG, MESSAGE_COLUMNS
@@ -136,9 +136,10 @@ def backlog(spark: SparkSession, table: str, spans: Sequence[Span], *, counted: 
 
 
 def everything(spark: SparkSession, table: str) -> DataFrame:
-    """Return all stored messages: message_id and the columns of a message."""
+    """Return all stored messages, whatever is cached: message_id and the columns of a message."""
     with translating_errors(table):
-        return stored(spark, table).select(_message_id(), *map(never_null, MESSAGE_COLUMNS))
+        rows = _all_columns(stored(spark, table))
+        return _all_columns(newest(spark, table)) if is_cached(rows) else rows
 
 
 def as_of(
@@ -153,7 +154,7 @@ def as_of(
         rows = spark.sql(f"SELECT * FROM {table} VERSION AS OF {version:d}")
         if until is not None:
             rows = rows.where(published_between(None, until))
-        return rows.select(_message_id(), *map(never_null, MESSAGE_COLUMNS))
+        return _all_columns(rows)
 
 
 def stream(
@@ -176,7 +177,7 @@ def stream(
     with translating_errors(table):
         rows = reader.table(table) if path is None else reader.load(path)
         wanted = rows.where(published_between(since, None))
-        return wanted.select(_message_id(), *map(never_null, MESSAGE_COLUMNS))
+        return _all_columns(wanted)
 
 
 def has_ack_ids(frame: DataFrame) -> bool:
@@ -193,6 +194,10 @@ def fold_ack_ids(
     The second value is the distinct ack ids that are not of the subscription.
     """
     return fold_named(named_leases(subscription_uid, ids))
+
+
+def _all_columns(rows: DataFrame) -> DataFrame:
+    return rows.select(_message_id(), *map(never_null, MESSAGE_COLUMNS))
 
 
 def _message_id() -> Column:

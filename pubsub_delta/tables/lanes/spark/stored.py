@@ -16,8 +16,16 @@ def stored(spark: SparkSession, table: str) -> DataFrame:
     """
     check_reading(spark)
     rows = spark.table(table)
-    cached = rows.storageLevel
-    if not (cached.useMemory or cached.useDisk):
-        return rows
-    newest = spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").collect()[0]["version"]
-    return spark.sql(f"SELECT * FROM {table} VERSION AS OF {newest:d}")
+    return newest(spark, table) if is_cached(rows) else rows
+
+
+def is_cached(rows: DataFrame) -> bool:
+    """Return whether the session has cached rows of this query, perhaps for another DataFrame."""
+    level = rows.storageLevel
+    return level.useMemory or level.useDisk
+
+
+def newest(spark: SparkSession, table: str) -> DataFrame:
+    """Return all rows of the newest version of a table."""
+    version = spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").collect()[0]["version"]
+    return spark.sql(f"SELECT * FROM {table} VERSION AS OF {version:d}")
