@@ -160,6 +160,17 @@ def test_rows_of_other_writers_are_no_messages_and_in_nobodys_way(bench: Bench) 
     assert texts(bench.store.pull(subscription)) == ["before", "after"]
 
 
+def test_a_key_that_another_tool_has_made_null_is_the_empty_one(bench: Bench) -> None:
+    """Whoever reads a topic gets the same message: DataFrames, messages and views."""
+    topic, subscription = bench.pair()
+    bench.store.publish(topic, ["a"])
+    bench.spark.sql(f"UPDATE {bench.messages_table(topic)} SET ordering_key = NULL")
+    batch = bench.store.pull(subscription)
+    assert [message.ordering_key for message in batch] == [""]
+    for frame in (batch.df, bench.store.read_topic(topic)):
+        assert frame.where("ordering_key = ''").count() == 1
+
+
 def test_commits_beyond_the_first_look_are_all_absorbed(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

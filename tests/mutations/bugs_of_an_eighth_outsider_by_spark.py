@@ -215,4 +215,14 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "if field.name not in accepted.names or accepted[field.name].dataType != field.dataType:",
         "if field.name not in accepted.names:",
     ),
+    Bug(
+        "key-that-another-tool-made-null-stays",
+        "A key that another tool has made null is null in DataFrames, and empty elsewhere.",
+        "tables/lanes/spark/columns.py",
+        'return F.coalesce(name, F.lit("")).alias(name)',
+        "return F.col(name)",
+        needs_spark=(
+            "tests/delta/test_pull.py::test_a_key_that_another_tool_has_made_null_is_the_empty_one",
+        ),
+    ),
 )

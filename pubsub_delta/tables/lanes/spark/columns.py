@@ -108,10 +108,10 @@ def named_leases(subscription_uid: str, ids: DataFrame) -> DataFrame:
 
 
 def never_null(name: str) -> Column:
-    """Return a column of messages, with empty data or attributes in place of null.
+    """Return a column of messages, with empty data, attributes or key in place of null.
 
-    Publishers of DataFrames store null there. Other writers can also store an attribute twice: the
-    first value counts, as in ``matching``.
+    Publishers of DataFrames store null there, of a key only other writers. These can also store an
+    attribute twice: the first value counts, as in ``matching``.
     """
     match name:
         case "data":
@@ -119,6 +119,8 @@ def never_null(name: str) -> Column:
         case "attributes":
             empty = F.create_map().cast("map<string,string>")
             return F.coalesce(_first_values(), empty).alias(name)
+        case "ordering_key":
+            return F.coalesce(name, F.lit("")).alias(name)
     return F.col(name)
 
 
