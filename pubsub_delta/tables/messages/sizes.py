@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from pubsub_delta.clock import FIRST_TIME
 from pubsub_delta.metrics import Measured
 from pubsub_delta.policy.ack_state import Span, State
 from pubsub_delta.policy.sampling import spread
@@ -76,7 +75,7 @@ class Sizes:
 
     def _stored_publishes(self, commits: Sequence[Commit]) -> list[Commit]:
         """Return the publishes among commits whose messages retention has not deleted."""
-        _, oldest = self._messages.count_since(FIRST_TIME)
+        oldest = self._messages.first_publish_time()
         return [
             each
             for each in commits

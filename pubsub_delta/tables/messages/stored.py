@@ -173,6 +173,10 @@ class StoredMessages:
         """Return how many messages are stored."""
         return self._counted(Window())[0]
 
+    def first_publish_time(self) -> datetime | None:
+        """Return the first publish time of a stored message; None without any."""
+        return self._counted(Window())[1]
+
     def count_since(self, time: datetime) -> tuple[int, datetime | None]:
         """Return how many messages were published from a time on, and the first publish time."""
         return self._counted(Window(None, time, None))
