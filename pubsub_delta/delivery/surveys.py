@@ -9,13 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pubsub_delta.clock import from_micros
 from pubsub_delta.delivery.sources import Source
 from pubsub_delta.policy.ack_state import ACKNOWLEDGED, AckState, Span, State, union
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.protocol import DataFile
 
-_LONG_AGO = from_micros(0)
 MOST_RUNS = 60
 """The largest number of runs that describe a span; the last one includes the rest."""
 
@@ -79,7 +77,7 @@ class AckStateSurvey:
 def survey_of(source: Source, state: AckState, now: datetime) -> AckStateSurvey:
     """Return the survey of a subscription that has caught up with its topic."""
     state = source.clip_retained(state, now)
-    stored, first = source.messages.count_since(_LONG_AGO)
+    stored, first = source.messages.count()
     files = sorted(source.messages.files(), key=lambda each: each.position_min or 0)
     ahead = state.floor is not None and state.floor > now
     return AckStateSurvey(

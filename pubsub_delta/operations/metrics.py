@@ -175,7 +175,7 @@ def _metrics_of_topic(measurement: _Measurement, topic: Topic) -> Metrics:
     """
     messages, sizes = measurement.messages(topic.uid)
     covered = retention.covered_from(topic, measurement.now)
-    retained, oldest = messages.count_since(covered) if covered is not None else (0, None)
+    retained, oldest = messages.count(covered) if covered is not None else (0, None)
     values: dict[str, Measured | Callable[[], Measured]] = {
         "message_count": Measured(sizes.count),
         "byte_cost": lambda: sizes.stored,

@@ -25,6 +25,7 @@ from pubsub_delta.tables.lanes.direct import scans
 from pubsub_delta.tables.lanes.direct.open_tables import OpenTables
 from pubsub_delta.tables.lanes.direct.table_snapshots import StoredFile, TableSnapshot
 from pubsub_delta.tables.lanes.scans import Window
+from pubsub_delta.tables.messages import sizes
 from tests.unit.browsing import BASE, words
 from tests.unit.builders import DAY, HOUR, at
 
@@ -173,3 +174,18 @@ def test_the_console_tells_of_the_last_maintenance_of_each_kind(tmp_path: Path) 
         store.publish("second", [b"b"])
     page = words(client.get("/maintenance").text)
     assert f"Messages were deleted by retention (1) of second , {timestamp(last)}" in page
+
+
+def test_the_bytes_of_a_large_topic_are_an_estimate_by_its_publishes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """docs/metrics.md: a sample is of "5 publishes that are stored, at equal steps"."""
+    monkeypatch.setattr(sizes, "QUICK_FILE_BYTES", 0)
+    store = PubSub(None, str(tmp_path), clock=ManualClock(at(0)))
+    store.create_topic("flights")
+    store.publish("flights", [b"x" * 10] * 90)
+    store.publish("flights", [b"x" * 110] * 10)
+    told = store.metrics("flights")
+    # All five steps through 100 messages fall on the first publish.
+    assert (told["byte_cost"], told.estimates) == (1000, {"byte_cost"})
+    assert store.metrics("flights", exact=True)["byte_cost"] == 2000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from functools import cached_property
 
 from pubsub_delta.metrics import Measured
@@ -28,9 +29,13 @@ class Sizes:
         self._messages = messages
         self._exact = exact
 
-    @cached_property
+    @property
     def count(self) -> int:
         """How many messages are stored."""
+        return self._counted[0]
+
+    @cached_property
+    def _counted(self) -> tuple[int, datetime | None]:
         return self._messages.count()
 
     @cached_property
@@ -75,7 +80,7 @@ class Sizes:
 
     def _stored_publishes(self, commits: Sequence[Commit]) -> list[Commit]:
         """Return the publishes among commits whose messages retention has not deleted."""
-        oldest = self._messages.first_publish_time()
+        _, oldest = self._counted
         return [
             each
             for each in commits

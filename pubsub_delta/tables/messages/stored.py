@@ -169,17 +169,9 @@ class StoredMessages:
         """Return the messages of a window, ordered by position."""
         return self._lanes.local_scans.rows(self._table, window, READ)
 
-    def count(self) -> int:
-        """Return how many messages are stored."""
-        return self._counted(Window())[0]
-
-    def first_publish_time(self) -> datetime | None:
-        """Return the first publish time of a stored message; None without any."""
-        return self._counted(Window())[1]
-
-    def count_since(self, time: datetime) -> tuple[int, datetime | None]:
-        """Return how many messages were published from a time on, and the first publish time."""
-        return self._counted(Window(None, time, None))
+    def count(self, since: datetime | None = None) -> tuple[int, datetime | None]:
+        """Return how many messages were published, from a time on, and the first publish time."""
+        return self._counted(Window(None, since, None))
 
     def count_before(self, time: datetime) -> int:
         """Return how many messages were published before a time."""
