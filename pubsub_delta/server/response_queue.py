@@ -111,6 +111,10 @@ class ResponseQueue:
             self._filled.clear()
             await self._filled.wait()
 
+    def unsent(self) -> list[Delivery]:
+        """Return the messages that wait still when the stream ends; they were sent to nobody."""
+        return [delivery for delivery in self._messages if self._is_held(delivery)]
+
     def _forget_sent(self) -> None:
         """Forget the messages of a response that was written."""
         for delivery in self._sending:

@@ -70,6 +70,7 @@ class Stream:
                 yield _with_properties(dispatcher, **fields)
         finally:
             dispatcher.leave(consumer)
+            dispatcher.give_back(queue.unsent())
             reading.cancel()
             with suppress(asyncio.CancelledError):
                 await reading

@@ -193,4 +193,11 @@ BUGS_OF_SERVER = (
         "        self._cache.pop(uid, None)\n        self._contended.discard(uid)\n",
         "        self._cache.get(uid)\n        self._contended.discard(uid)\n",
     ),
+    Bug(
+        "unsent-stays-with-a-stream-that-ended",
+        "What waits for a stream that its client leaves unread is held until its deadline.",
+        "server/streams.py",
+        "            dispatcher.give_back(queue.unsent())\n",
+        "",
+    ),
 )
