@@ -125,7 +125,6 @@ class Hub:
         if found is None:
             async with self._opening:
                 found = self.running(name)
-                self._refuse_if_stopping()
                 if found is None:
                     found = await self._open(name)
         return found
@@ -228,6 +227,7 @@ class Hub:
 
     async def _open(self, name: str) -> Dispatcher:
         subscription = await self.backend.blocking(lambda: self.backend.subscription(name))
+        self._refuse_if_stopping()
         dispatcher = Dispatcher(
             name,
             self.backend.channel(subscription),

@@ -22,7 +22,7 @@ from pubsub_delta import (
     PubSub,
     RetryPolicy,
 )
-from pubsub_delta.clock import CheckedClock
+from pubsub_delta.clock import CheckedClock, Clock
 from pubsub_delta.delivery import sources
 from pubsub_delta.names import check_project
 from pubsub_delta.tables.lanes.choice import LaneName
@@ -152,7 +152,7 @@ class StoreDriver:
 class MemoryPubSub(PubSub):
     """The client on tables in memory."""
 
-    def __init__(self, tables: MemoryTables, clock: ManualClock, project: str = "local") -> None:
+    def __init__(self, tables: MemoryTables, clock: Clock, project: str = "local") -> None:
         self._tables, self._project = tables, check_project(project)
         self._clock = CheckedClock(clock)
 

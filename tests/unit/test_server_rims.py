@@ -270,13 +270,19 @@ def test_the_messages_of_all_subscriptions_are_bounded_together() -> None:
     assert (one.is_full, other.is_full) == (True, True)
 
 
-def test_the_end_of_a_server_begins_no_lease() -> None:
-    """A request that comes late is told to ask another server: nobody would end its lease."""
+@pytest.mark.parametrize("early", [False, True], ids=["after", "just before"])
+def test_the_end_of_a_server_begins_no_lease(early: bool) -> None:
+    """A request that comes late, or while its subscription is read, is told to ask another server:
+    nobody would end its lease.
+    """
 
     async def test(calls: Calls) -> None:
+        asking = asyncio.ensure_future(calls.hub.dispatcher(NAME))
+        for _ in range(early):
+            await asyncio.sleep(0)
         await calls.hub.stop()
         with pytest.raises(Unavailable, match="is shutting down"):
-            await calls.hub.dispatcher(NAME)
+            await asking
 
     running(test)
 
