@@ -56,8 +56,8 @@ BUGS_OF_A_SIXTH_OUTSIDER = (
         "a-stopping-hub-opens-dispatchers",
         "A server that stops opens dispatchers that nobody stops.",
         "server/hub.py",
-        "                found = self.running(name)\n                self._refuse_if_stopping()\n",
-        "                found = self.running(name)\n",
+        "        self._refuse_if_stopping()\n        dispatcher = Dispatcher(\n",
+        "        dispatcher = Dispatcher(\n",
     ),
     Bug(
         "a-slow-request-is-forgotten",
@@ -244,8 +244,8 @@ BUGS_OF_A_SIXTH_OUTSIDER = (
         "a-client-that-is-gone-gets-messages",
         "A client that disconnects is given messages all the same.",
         "server/streams.py",
-        "        finally:\n            dispatcher.leave(consumer)\n            reading.cancel()",
-        "        finally:\n            reading.cancel()",
+        "            dispatcher.leave(consumer)\n            dispatcher.give_back(",
+        "            dispatcher.give_back(",
     ),
     Bug(
         "a-pusher-of-a-predecessor-goes-on",

@@ -25,8 +25,8 @@ BUGS_OF_ANOTHER_OUTSIDER = (
         "Two first streams at once open two dispatchers of one subscription; ack ids of "
         "one are unknown to the other.",
         "server/hub.py",
-        "                found = self.running(name)\n                self._refuse_if_stopping()\n",
-        "                self._refuse_if_stopping()\n",
+        "            async with self._opening:\n                found = self.running(name)\n",
+        "            async with self._opening:\n",
     ),
     Bug(
         "refresh-stale",

@@ -26,6 +26,7 @@ from pubsub_delta.resources import Message
 from pubsub_delta.server import pushing
 from pubsub_delta.server.dispatcher import _KEPT_FOR_THE_BUSY
 from pubsub_delta.server.grpc_services import PUBLISHER, SUBSCRIBER
+from pubsub_delta.server.subscription_workers import REFRESH_SECONDS
 from pubsub_delta.server.timing import Timing
 from tests.model.drivers import MemoryPubSub
 from tests.model.memory import MemoryTables
@@ -51,8 +52,8 @@ class Storm:
     ``seconds``: until when clients come and messages are published. ``servers``: how many serve.
     ``elsewhere``: the share of the messages that another process publishes. ``slow``: the share of
     the streams that are read slowly. ``refused``, ``lost``: the share of the calls to the store
-    that fail, before and after they are carried out. ``seeks``, ``lives``, ``restarts``, ``kills``:
-    seconds between two of them, 0 for none.
+    that fail, before and after they are carried out. ``seeks``, ``lives``, ``updates``,
+    ``restarts``, ``kills``: seconds between two of them, 0 for none.
     """
 
     seconds: float = 40
@@ -63,6 +64,7 @@ class Storm:
     lost: float = 0.0
     seeks: float = 0
     lives: float = 0
+    updates: float = 0
     restarts: float = 0
     kills: float = 0
 
@@ -72,13 +74,13 @@ class Storm:
         exactly_once = fields.get("enable_exactly_once_delivery", False)
         policy = fields.get("dead_letter_policy")
         unsure = self.slow or self.refused or self.lost or self.seeks or self.lives
-        calm = not (unsure or self.restarts or self.kills)
+        calm = not (unsure or self.restarts or self.kills or self.updates)
         waits = "retry_policy" in fields or "push_config" in fields
         at_another = _KEPT_FOR_THE_BUSY if self.servers > 1 else 0
         polls = Timing().longest_poll if self.servers > 1 or self.elsewhere > 0 else 0
         return Rules(
             ordered=ordered,
-            final=exactly_once,
+            final=exactly_once and not self.updates,
             alone=not unsure and (exactly_once or not self.kills),
             latest=SOON + polls + at_another if calm and not waits else float("inf"),
             attempts=policy.max_delivery_attempts if policy else 0,
@@ -167,10 +169,11 @@ class Simulation:
         """Carry out the schedule, and check the end."""
         storm = self.storm
         acts = [self._publish() for _ in range(2)]
-        consumers = 0 if self.pushes else 3
+        consumers = 0 if self.pushes and not storm.updates else 3
         acts += [self._consume(number) for number in range(consumers)]
         acts.append(self._now_and_then(storm.seeks, self._seek))
         acts.append(self._now_and_then(storm.lives, self._begin_anew))
+        acts.append(self._now_and_then(storm.updates, self._update))
         acts.append(self._now_and_then(storm.restarts, self._restart))
         acts.append(self._now_and_then(storm.kills, self._kill))
         endpoint = partial(SimulatedEndpoint, self, self._failing)
@@ -227,8 +230,12 @@ class Simulation:
         """Let one good client have everything that is left, and end the servers."""
         self._is_peaceful = True
         self.note("peace")
+        pushes = self.pushes and not self.storm.updates
+        if self.storm.updates:
+            await self._push(False)
+            await asyncio.sleep(REFRESH_SECONDS + SOON)
         last = StreamingClient(self, Habits(stays=LONGEST_LEASE), "the last client")
-        reading = [] if self.pushes else [asyncio.ensure_future(last.run())]
+        reading = [] if pushes else [asyncio.ensure_future(last.run())]
         until = self.now + LONGEST_LEASE
         while self.now < until and self._unacked():
             await asyncio.sleep(1)
@@ -282,6 +289,29 @@ class Simulation:
         await self.running().call(SUBSCRIBER, "DeleteSubscription", subscription=NAME)
         await asyncio.sleep(self.chance.choice((0, 1, 10)))
         self.store.create_subscription(NAME, TOPIC, **self.fields)
+
+    async def _update(self) -> None:
+        chance = self.chance
+        field, value = chance.choice(
+            (
+                ("push_config", None),
+                ("ack_deadline_seconds", chance.choice((10, 30, 60))),
+                ("enable_exactly_once_delivery", chance.random() < 0.5),
+                ("retry_policy", {"minimum_backoff": {}} if chance.random() < 0.5 else None),
+            )
+        )
+        self.note(f"{field} = {value}")
+        if field == "push_config":
+            await self._push(chance.random() < 0.5)
+            return
+        changed: dict[str, Any] = {"name": NAME, "topic": TOPIC, field: value}
+        asked = {"subscription": changed, "update_mask": {"paths": [field]}}
+        await self.running().call(SUBSCRIBER, "UpdateSubscription", **asked)
+
+    async def _push(self, pushes: bool) -> None:
+        config = {"push_endpoint": "https://example.com/push"} if pushes else {}
+        asked = {"subscription": NAME, "push_config": config}
+        await self.running().call(SUBSCRIBER, "ModifyPushConfig", **asked)
 
     async def _restart(self) -> None:
         server = self._replaced()

@@ -243,11 +243,12 @@ class StreamingClient(SimulatedClient):
                     await asyncio.sleep(self.habits.reads_after)
 
     def _hear(self, confirmation: Any) -> None:
-        for ack_id in confirmation.ack_ids:
-            self._confirmed.pop(ack_id).set_result(True)
+        succeeded = dict.fromkeys(confirmation.ack_ids, True)
         failed = (*confirmation.invalid_ack_ids, *confirmation.temporary_failed_ack_ids)
-        for ack_id in failed:
-            self._confirmed.pop(ack_id).set_result(False)
+        for ack_id, success in {**succeeded, **dict.fromkeys(failed, False)}.items():
+            waiting = self._confirmed.pop(ack_id, None)
+            if waiting is not None:
+                waiting.set_result(success)
 
     async def _says(self) -> AsyncIterator[Any]:
         yield request(

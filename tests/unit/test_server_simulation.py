@@ -39,6 +39,7 @@ STORMS = {
     "faults": Storm(refused=0.1, lost=0.03, servers=2),
     "seeks": Storm(seeks=8, servers=2),
     "lives": Storm(lives=10, servers=2),
+    "updates": Storm(updates=4, servers=2),
     "restarts": Storm(restarts=10, servers=2),
     "kills": Storm(kills=20, servers=2),
 }
@@ -59,6 +60,7 @@ IN_EVERY_RUN = [
     ("dead letters", "calm"),
     ("retries", "seeks"),
     ("pushed", "restarts"),
+    ("plain", "updates"),
     ("ordered, pushed", "calm"),
 ]
 
