@@ -22,7 +22,8 @@ test: .venv/ready java ## run the tests: those of Spark beside the others (needs
 	$(BIN)/pytest --numprocesses 2 --dist loadscope
 
 trial: .venv/ready java ## run the long trials: killed processes, jobs, notebooks, docs, random sequences
-	SEEDS=$${SEEDS:-3} $(BIN)/pytest -m trial tests/acceptance tests/delta tests/unit \
+	SEEDS=$${SEEDS:-3} $(BIN)/pytest --numprocesses 2 --dist loadscope -m trial \
+		tests/acceptance tests/delta tests/unit \
 		tests/histories/test_histories.py \
 		$(addprefix --ignore ,$(OF_THE_SERVER))
 

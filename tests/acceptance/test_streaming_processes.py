@@ -19,7 +19,8 @@ from tests.acceptance.processes import python
 pytestmark = [pytest.mark.trial, pytest.mark.timeout(1800)]
 
 KILLS = int(os.environ.get("KILLS", "20"))
-FILES, ROWS_PER_FILE = 40, 25
+FILES, ROWS_PER_FILE = max(20, 2 * KILLS), 25
+"""A file is a micro-batch: enough that none of the kills finds everything done."""
 
 PROGRAM = """
 import sys

@@ -24,7 +24,10 @@ class Violated(Exception):
 
 @dataclass(frozen=True)
 class Delivered:
-    """One delivery, as its client sees it; ``attempt`` is 0 where none is counted."""
+    """One delivery, as its client sees it.
+
+    ``ack_id``: "" for a push. ``attempt``: 0 where none is counted.
+    """
 
     ack_id: str
     position: int
@@ -88,6 +91,7 @@ class Seen:
     acked: bool = False
     is_over: bool = False
     deliveries: int = 0
+    failures: int = 0
 
 
 @dataclass(frozen=True)
@@ -117,8 +121,8 @@ class Observer:
         self.deliveries = 0
         self.first: Violated | None = None
         self._ack_ids: set[str] = set()
-        self.uid = ""
-        self._first_lease = 0
+        self._uid = ""
+        self._first_lease = self._seeks = 0
 
     def violated(self, invariant: str, what: str) -> Violated:
         """Return what is to be raised, and remember it where a server catches it."""
@@ -153,7 +157,7 @@ class Observer:
             raise self.violated("what was published is delivered", what)
         if given.ack_id in self._ack_ids:
             raise self.violated("each delivery has an ack id of its own", what)
-        self._ack_ids.add(given.ack_id)
+        self._ack_ids.update([given.ack_id] if given.ack_id else ())
         if self._is_void(given):
             return  # of an earlier life, or before a seek; its server does not know of it yet
         if seen.is_over or (seen.acked and self._is_final(position)):
@@ -207,7 +211,7 @@ class Observer:
 
     def sought(self, unacked: set[int], uid: str, first_lease: int) -> None:
         """Note a seek or a new life: all but these are acknowledged, and no lease counts."""
-        self.uid, self._first_lease = uid, first_lease
+        self._uid, self._first_lease, self._seeks = uid, first_lease, self._seeks + 1
         for position, seen in self.messages.items():
             seen.is_over = position not in unacked
             seen.acked, seen.available = False, None
@@ -235,7 +239,9 @@ class Observer:
     # Inside
 
     def _is_void(self, given: Delivered) -> bool:
-        of_this_life = given.ack_id.startswith(self.uid)
+        if not given.ack_id:
+            return self._seeks > 1  # nobody can tell whether it was leased before or after
+        of_this_life = given.ack_id.startswith(self._uid)
         return not of_this_life or given.lease_id < self._first_lease
 
     def _has(self, client: Client, given: Delivered) -> bool:
@@ -256,6 +262,7 @@ class Observer:
     def _fail(self, position: int, now: float) -> None:
         failed = self.messages[position]
         failed.available = now
+        failed.failures += 1
         if self.rules.ordered and failed.key:  # the later ones of its key fail with it
             for client in self.clients:
                 for later in [n for n in client.holds if n > position]:
@@ -298,6 +305,13 @@ class Observer:
         for n, earlier in self._of_key(position):
             if n < position and earlier.available is not None and not earlier.is_over:
                 raise self.violated("each key comes in order", f"{what}, before {n}: {earlier}")
+
+    def _check_attempt(self, attempt: int, seen: Seen, what: str) -> None:
+        most = self.rules.attempts
+        is_exact = most and self.rules.latest < math.inf  # in a calm one
+        least = 1 + seen.failures if is_exact else min(most, 1)
+        if not least <= attempt <= (least if is_exact else most):
+            raise self.violated("each failed delivery is counted", f"attempt {attempt}; {what}")
 
     def _check_time(self, seen: Seen, now: float, what: str) -> None:
         since = seen.available

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import aclosing, suppress
 from contextvars import ContextVar
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any, ParamSpec, Protocol, TypeVar
 
@@ -208,8 +207,6 @@ class SimulatedEndpoint:
         failing: the share of the requests that fail or get no answer.
     """
 
-    _numbers = count(1)
-
     def __init__(self, world: World, failing: Callable[[], float]) -> None:
         self._world, self._failing = world, failing
         self._client = Client("the endpoint", 256, True, float("inf"))
@@ -239,7 +236,5 @@ class SimulatedEndpoint:
     def _given(self, body: dict[str, Any]) -> Delivered:
         message = body["message"]
         data = base64.b64decode(message.get("data", "")).decode()
-        # A push has no ack id.
-        ack_id = f"{self._world.observer.uid}.{10**9 + next(self._numbers)}.0.0"
         position, key = int(message["messageId"]), message.get("orderingKey", "")
-        return Delivered(ack_id, position, data, key, body.get("deliveryAttempt", 0))
+        return Delivered("", position, data, key, body.get("deliveryAttempt", 0))

@@ -42,6 +42,9 @@ STORMS = {
     "updates": Storm(updates=4, servers=2),
     "restarts": Storm(restarts=10, servers=2),
     "kills": Storm(kills=20, servers=2),
+    "all at once": Storm(
+        *(40, 2, 0.2, 0.2, 0.05, 0.02), seeks=15, lives=20, updates=10, restarts=15, kills=20
+    ),
 }
 
 
