@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable, Field, Schema
 
-from pubsub_delta import DeadLetterPolicy, InvalidArgument, TableConfig
+from pubsub_delta import DeadLetterPolicy, InvalidArgument, TableConfig, TableState
 from pubsub_delta.delivery import table_subscriptions
 from pubsub_delta.policy.table_configs import check_table_config
 from tests.lanes.table_world import DEAD, NAME, TEXTS, World
@@ -34,6 +34,31 @@ def test_a_table_whose_columns_fill_themselves_is_refused(world: World, key: str
     DeltaTable.create(str(world.table), Schema([text]))
     with pytest.raises(InvalidArgument, match=rf"data: {key}"):
         world.subscribe()
+
+
+@pytest.mark.parametrize(
+    ("feature", "by_readers"),
+    [("clustering", False), ("rowTracking", False), ("typeWidening", True), ("unheardOf", True)],
+)
+def test_a_table_with_a_feature_that_deltalake_does_not_write_is_refused(
+    world: World, feature: str, by_readers: bool
+) -> None:
+    """ "It is one that `deltalake` writes …; `INVALID_ARGUMENT` names what is in the way"."""
+    world.make()
+    world.require(feature, by_readers=by_readers)
+    with pytest.raises(InvalidArgument, match=feature):
+        world.subscribe()
+
+
+def test_a_table_that_got_such_a_feature_takes_no_rows_and_has_its_state(world: World) -> None:
+    """ "SCHEMA_MISMATCH, and everything waits": no delivery fails."""
+    world.make()
+    world.subscribe()
+    world.publish(b"a")
+    world.require("clustering")
+    done = world.store.write_table(NAME)
+    assert (done.state, done.written, done.failed) == (TableState.SCHEMA_MISMATCH, 0, 0)
+    assert "clustering" in done.problem
 
 
 def test_a_table_that_is_gone_is_no_reason_why_a_message_did_not_fit(world: World) -> None:
