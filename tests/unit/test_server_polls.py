@@ -45,6 +45,23 @@ def test_polls_that_have_become_seldom_are_frequent_again_where_messages_come() 
     running(test)
 
 
+def test_a_clock_that_is_set_back_stops_no_poll() -> None:
+    """ "what lasts a while ends as much early or late": a pause between two polls has ended."""
+
+    async def test(calls: Calls) -> None:
+        backend = calls.backend
+        calls.go_by(Hub(backend, backend.counted, SLOWER, backend.now))
+        coming = asyncio.ensure_future(anext(calls.stream(opening())))
+        await soon(partial(have_been, calls, 1))
+        await calls.elsewhere(partial(calls.other_process.publish, TOPIC, ["a"]))
+        backend.clock.advance(-3600)
+        response = await asyncio.wait_for(coming, LONG)
+        assert [each.message.data for each in response.received_messages] == [b"a"]
+        await calls.hub.stop()
+
+    running(test)
+
+
 @pytest.mark.parametrize("is_on", [True, False])
 def test_exactly_once_delivery_is_in_force_as_soon_as_the_server_sees_it(is_on: bool) -> None:
     """A repeated ack fails with it, and succeeds without it; streams stay open meanwhile."""
