@@ -366,14 +366,11 @@ class Dispatcher:
         self._failures += 1
         self._counters.failed_exchanges += 1
         logger.warning("%s: an exchange failed; it is tried again: %s", self.name, error)
-        if self._failures >= _FAILURES:
-            self._failures = 0
+        if self._failures % _FAILURES == 0:
             if self.leaser.confirms:
                 self.leaser.give_up()
             self.end(error)
-        await asyncio.sleep(
-            0 if isinstance(error, Aborted) else self._failures * self._timing.gather
-        )
+        await asyncio.sleep(0 if isinstance(error, Aborted) else self._timing.pause(self._failures))
         self._woken.set()
 
     def _give_back_unclaimed(self, now: datetime) -> None:

@@ -69,4 +69,18 @@ BUGS_OF_OTHER_PROGRAMS = (
         "        if not self.leaser.waiting:\n            self._waits_since",
         "        if not self.leaser.assigner.waiting:\n            self._waits_since",
     ),
+    Bug(
+        "pauses-of-a-failing-storage-begin-anew",
+        "A server asks a storage that fails for hours many times a second, and logs each failure.",
+        "server/dispatcher.py",
+        "self._timing.pause(self._failures))",
+        "self._timing.pause(self._failures % _FAILURES))",
+    ),
+    Bug(
+        "pauses-of-a-failing-storage-grow-for-ever",
+        "A server goes on minutes after its storage, which had failed for hours.",
+        "server/timing.py",
+        "        return min(failures * self.gather, LONGEST_PAUSE)\n",
+        "        return failures * self.gather\n",
+    ),
 )

@@ -289,6 +289,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "console_flows",
         "console_schemas",
     ),
+    "server/timing.py": ("server_polls",),
     "server/backend.py": (
         "server_transport",
         "server_gathering",

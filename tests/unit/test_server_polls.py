@@ -10,9 +10,17 @@ import pytest
 pytest.importorskip("grpc")
 from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.status import AckIdFailure
-from pubsub_delta.server.timing import Timing
+from pubsub_delta.server.timing import LONGEST_PAUSE, Timing
 from tests.unit.serving import LONG
-from tests.unit.serving_calls import NAME, TOPIC, Calls, opening, running, soon
+from tests.unit.serving_calls import (
+    NAME,
+    TOPIC,
+    Calls,
+    failing_exchanges,
+    opening,
+    running,
+    soon,
+)
 
 SLOWER = Timing(gather=0.01, shortest_poll=1, longest_poll=100)
 
@@ -60,6 +68,31 @@ def test_a_clock_that_is_set_back_stops_no_poll() -> None:
         await calls.hub.stop()
 
     running(test)
+
+
+def test_a_storage_that_fails_for_hours_is_asked_about_once_a_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each failure in a row makes the pause longer, and a second is the longest."""
+    pauses, left = list[int](), failing_exchanges(monkeypatch)
+
+    class Noted(Timing):
+        def pause(self, failures: int) -> float:
+            pauses.append(failures)
+            return 0.0
+
+    async def test(calls: Calls) -> None:
+        timing = Noted(gather=0.01, shortest_poll=1)
+        calls.go_by(Hub(calls.backend, calls.backend.counted, timing, calls.backend.now))
+        await calls.publish("a")
+        (ack_id,) = await calls.pull(1)
+        left.extend([1] * 12)
+        await calls.acknowledge(ack_id)
+        await soon(lambda: calls.store.metrics(NAME)["num_undelivered_messages"] == 0)
+
+    running(test)
+    assert pauses == list(range(1, 13))
+    assert Timing().pause(100_000) == LONGEST_PAUSE == 1
 
 
 @pytest.mark.parametrize("is_on", [True, False])
