@@ -226,6 +226,8 @@ def reasons(tables: Tables, source: Source, rows: pa.Table) -> dict[int, str]:
         if why.state is not TableState.SCHEMA_MISMATCH:
             return {}
         return dict.fromkeys((int(each.message_id) for each in messages), str(why))
+    except DataLoss:
+        return {}
     return {int(messages[place].message_id): why for place, why in unfit.items()}
 
 

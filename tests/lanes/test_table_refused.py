@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,12 @@ def test_a_table_that_got_such_a_feature_takes_no_rows_and_has_its_state(world: 
     assert "clustering" in done.problem
 
 
-def test_a_table_that_is_gone_is_no_reason_why_a_message_did_not_fit(world: World) -> None:
+@pytest.mark.parametrize(
+    "fault", [lambda world: shutil.rmtree(world.table), World.damage], ids=["gone", "damaged"]
+)
+def test_a_table_that_is_gone_or_damaged_is_no_reason_why_a_message_did_not_fit(
+    world: World, fault: Callable[[World], object]
+) -> None:
     """An attribute tells "the reason that the message couldn't be written", where it is known."""
     world.store.create_topic(DEAD)
     world.store.create_subscription("letters", DEAD)
@@ -72,7 +78,7 @@ def test_a_table_that_is_gone_is_no_reason_why_a_message_did_not_fit(world: Worl
     table_subscriptions.write_messages(
         world.store._tables, name, world.clock.now, slices=5, forward=True
     )
-    shutil.rmtree(world.table)
+    fault(world)
     world.store.maintain(tables=False, expiration=False, retention=False)
     (letter,) = world.store.pull("letters")
     assert letter.attributes["CloudPubSubDeadLetterSourceDeliveryCount"] == "5"

@@ -83,4 +83,11 @@ BUGS_OF_OTHER_PROGRAMS = (
         "        return min(failures * self.gather, LONGEST_PAUSE)\n",
         "        return failures * self.gather\n",
     ),
+    Bug(
+        "dead-letters-wait-for-a-damaged-table",
+        "The dead letters of a table subscription wait for ever for its table, which is damaged.",
+        "delivery/table_writes.py",
+        "    except DataLoss:\n        return {}\n",
+        "    except DataLoss:\n        raise\n",
+    ),
 )
