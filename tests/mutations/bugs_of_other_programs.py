@@ -90,4 +90,11 @@ BUGS_OF_OTHER_PROGRAMS = (
         "    except DataLoss:\n        return {}\n",
         "    except DataLoss:\n        raise\n",
     ),
+    Bug(
+        "a-damaged-dead-letter-topic-stops-its-source",
+        "Every pull fails of a subscription whose dead-letter topic is damaged.",
+        "delivery/dead_letters.py",
+        "    except DataLoss as error:\n        return _cannot_be_written(error)\n",
+        "    except DataLoss:\n        raise\n",
+    ),
 )

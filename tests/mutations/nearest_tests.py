@@ -228,6 +228,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "operations/survey.py": ("survey", "wrong_arguments"),
     "delivery/dead_letters.py": (
+        "lanes/test_damaged_dead_letter_topics",
         "many_dead_letters",
         "unreadable_messages",
         "restored",
