@@ -26,7 +26,7 @@ from pubsub_delta.delivery.unreadable import (
     positions_of,
     python_values,
 )
-from pubsub_delta.errors import counted
+from pubsub_delta.errors import DataLoss, counted
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import redelivery
 from pubsub_delta.policy.ack_state import AckState, Span, union
@@ -68,11 +68,27 @@ def decide_forwarding(
     if policy is None or not exhausted:
         return state, None
     topic = tables.registry.topic(policy.dead_letter_topic)
-    if topic is None or not tables.messages(topic.uid).exists():
+    why = GONE if topic is None else _why_not(tables, topic.uid)
+    if topic is None or why is not None:
         count = sum(map(len, exhausted))
-        return state, _not_forwarded(source, count, f"{policy.dead_letter_topic} {GONE}")
+        return state, _not_forwarded(source, count, f"{policy.dead_letter_topic} {why}")
     parts = _parts(source, exhausted)
     return redelivery.decide_forwarding(state, source.subscription, topic.uid, parts), None
+
+
+def _why_not(tables: Tables, topic_uid: str) -> str | None:
+    """Return why a dead-letter topic takes no messages; None if it does.
+
+    The subscriptions that forward to a damaged one go on with their other messages.
+    """
+    try:
+        return None if tables.messages(topic_uid).exists() else GONE
+    except DataLoss as error:
+        return _cannot_be_written(error)
+
+
+def _cannot_be_written(error: Exception) -> str:
+    return f"cannot be written: {next(iter(str(error).splitlines()), repr(error))}"
 
 
 def _parts(source: Source, spans: Sequence[Span]) -> list[Positions]:
@@ -125,29 +141,22 @@ def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
         target = spans[0].forward_to
         assert target is not None
         done: _Step = forwarded
-        if not tables.messages(target).exists() or not tables.is_received(target):
+        try:
+            takes_any = tables.messages(target).exists() and tables.is_received(target)
+            landed = takes_any and _append(tables, source, target, number, spans, now)
+        except Exception as error:
+            topic = tables.registry.topic_of_uid(target)
+            name = "that was deleted" if topic is None else topic.name
+            why = f"{name} {_cannot_be_written(error)}"
+            return Forwarded(count, _not_forwarded(source, messages, why))
+        if takes_any and not landed:
+            tables.ack_states.change(source.uid, partial(_finish, redelivery.renumbered, number))
+            waiting = redelivery.forwardings(tables.ack_states.read(source.uid))
+            continue
+        if landed and tables.is_received(target):
+            count += messages
+        else:  # perhaps deleted meanwhile: nobody can get what was appended
             done, problem = redelivery.give_back, _not_forwarded(source, messages, GONE)
-        else:
-            try:
-                landed = _append(tables, source, target, number, spans, now)
-            except Exception as error:
-                topic = tables.registry.topic_of_uid(target)
-                name = "that was deleted" if topic is None else topic.name
-                why = next(iter(str(error).splitlines()), repr(error))
-                return Forwarded(
-                    count,
-                    _not_forwarded(source, messages, f"{name} cannot be written: {why}"),
-                )
-            if not landed:
-                tables.ack_states.change(
-                    source.uid, partial(_finish, redelivery.renumbered, number)
-                )
-                waiting = redelivery.forwardings(tables.ack_states.read(source.uid))
-                continue
-            if tables.is_received(target):
-                count += messages
-            else:  # deleted meanwhile: nobody can get what was appended
-                done, problem = redelivery.give_back, _not_forwarded(source, messages, GONE)
         tables.ack_states.change(source.uid, partial(_finish, done, number))
     return Forwarded(count, problem)
 

@@ -19,7 +19,7 @@ from pubsub_delta.delivery.schemas import typed_reader_of
 from pubsub_delta.delivery.sources import Source
 from pubsub_delta.delivery.sources import source as source_again
 from pubsub_delta.delivery.unreadable import python_values
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
+from pubsub_delta.errors import DataLoss, FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import table_writes
 from pubsub_delta.policy.ack_state import AckState, Span, union
@@ -165,7 +165,7 @@ def _carry_out(
             return written
     try:
         target = tables.target(table, takes_rows=is_wanted)
-    except Unwritable:
+    except (Unwritable, DataLoss):
         if is_wanted:
             raise
         return table_writes.given_back  # nobody waits for a table that the subscription had before
@@ -226,6 +226,8 @@ def reasons(tables: Tables, source: Source, rows: pa.Table) -> dict[int, str]:
         if why.state is not TableState.SCHEMA_MISMATCH:
             return {}
         return dict.fromkeys((int(each.message_id) for each in messages), str(why))
+    except DataLoss:
+        return {}
     return {int(messages[place].message_id): why for place, why in unfit.items()}
 
 

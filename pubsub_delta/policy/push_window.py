@@ -27,7 +27,8 @@ class PushWindow:
 
     A success makes the window one larger, which doubles it with every round of requests; from 64 on
     it grows by one with every round, up to 256. A failure halves it, down to one. Failures of
-    requests that were sent before the last halving do not count: a round is one failure.
+    requests that were sent before the last halving do not count: a round is one failure. A halving
+    that is later than now was before the clock was set back, and does not count.
 
     ``failures``: rounds that failed, less the successes since. The k-th begins a pause of
     100 ms × 2^(k-1), at most 60 s. With a retry policy the failed message waits by that policy and
@@ -55,7 +56,7 @@ class PushWindow:
 
     def failed(self, sent: datetime, now: datetime, *, has_retry_policy: bool) -> PushWindow:
         """Return the window after the failure of a request that was sent at ``sent``."""
-        if self.halved_at is not None and sent <= self.halved_at:
+        if self.halved_at is not None and sent <= self.halved_at <= now:
             return self
         size = max(self.size / 2, 1)
         failures = min(self.failures + 1, _MOST_FAILURES)

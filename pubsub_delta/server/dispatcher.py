@@ -259,9 +259,13 @@ class Dispatcher:
         waiting = self.leaser.waiting
         held_up = len(self.leaser.assigner.waiting) if free else 0
         missing = min(goal - waiting + held_up, MOST_PREFETCHED - waiting)
-        due = self._poll_now or self._next_poll is None or now >= self._next_poll
         # An exchange that takes place anyway polls as well.
-        return max(missing, 0) if due or self.leaser.acks else 0
+        return max(missing, 0) if self._is_poll_due(now) or self.leaser.acks else 0
+
+    def _is_poll_due(self, now: datetime) -> bool:
+        """Return whether the pause after a poll is over, or the clock was set back in it."""
+        left = (self._next_poll - now).total_seconds() if self._next_poll is not None else 0
+        return self._poll_now or not 0 < left <= self._timing.longest_poll
 
     async def _exchange(self, wanted: int) -> bool:
         """Write acks and deadlines, and lease up to ``wanted`` messages; False after an error."""
@@ -362,32 +366,30 @@ class Dispatcher:
         self._failures += 1
         self._counters.failed_exchanges += 1
         logger.warning("%s: an exchange failed; it is tried again: %s", self.name, error)
-        if self._failures >= _FAILURES:
-            self._failures = 0
+        if self._failures % _FAILURES == 0:
             if self.leaser.confirms:
                 self.leaser.give_up()
             self.end(error)
-        await asyncio.sleep(
-            0 if isinstance(error, Aborted) else self._failures * self._timing.gather
-        )
+        await asyncio.sleep(0 if isinstance(error, Aborted) else self._timing.pause(self._failures))
         self._woken.set()
 
     def _give_back_unclaimed(self, now: datetime) -> None:
         """Give back messages that wait too long, so that other servers can lease them."""
-        if not self.leaser.assigner.waiting:
+        if not self.leaser.waiting:
             self._waits_since = now
         kept_for = _KEPT_FOR_THE_BUSY if self._receivers else _KEPT_FOR_NOBODY
         if (now - self._waits_since).total_seconds() >= kept_for:
             self.leaser.give_back_waiting()
 
     async def _last_exchanges(self) -> None:
-        self._unread.clear()
-        self._journal.end()
-        self.leaser.end_leases(self._now())
-        for _ in range(_FAILURES):
-            if not self.leaser.acks:
-                return
-            await self._exchange(0)
+        async with self._exchanging:  # what a seek or another operation holds back is released
+            self._unread.clear()
+            self._journal.end()
+            self.leaser.end_leases(self._now())
+            for _ in range(_FAILURES):
+                if not self.leaser.acks:
+                    return
+                await self._exchange(0)
 
     def _wake(self) -> None:
         self._assign()

@@ -29,11 +29,18 @@ class ResponseQueue:
     Args:
         consumer: the consumer that the messages were given to.
         sent: called after each response with messages was written.
+        confirmed: called with the ack IDs whose success is told now.
     """
 
-    def __init__(self, consumer: Consumer, sent: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self,
+        consumer: Consumer,
+        sent: Callable[[], object] = lambda: None,
+        confirmed: Callable[[Sequence[str]], object] = lambda _: None,
+    ) -> None:
         self._consumer = consumer
         self._sent = sent
+        self._confirmed = confirmed
         self._sending: list[Delivery] = []
         self._messages: deque[Delivery] = deque()
         self._bytes = 0
@@ -146,4 +153,5 @@ class ResponseQueue:
         field, ids, count = self._confirmations.popleft()
         self._unconfirmed -= count
         self._read.set()
+        self._confirmed(ids.get("ack_ids", ()))
         return {field: ids}

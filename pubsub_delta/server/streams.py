@@ -61,7 +61,8 @@ class Stream:
             max_unsent=MOST_UNSENT,
         )
         dispatcher = await self._hub.pulled(name)
-        queue = ResponseQueue(consumer, dispatcher.sent)
+        leaser = dispatcher.leaser
+        queue = ResponseQueue(consumer, dispatcher.sent, leaser.forget_confirmed)
         reader = _RequestReader(dispatcher, consumer, queue)
         reading = asyncio.create_task(reader.read(iterator, first))
         dispatcher.join(Receiver(consumer, queue.put, queue.end))
@@ -143,7 +144,6 @@ class _RequestReader:
                 "invalid_ack_ids": [each for each in asked if each in invalid],
                 "temporary_failed_ack_ids": [each for each in asked if each in later],
             }
-            self._dispatcher.leaser.forget_confirmed(named["ack_ids"])
             self._queue.confirm(field, named)
 
         self._queue.expect(len(asked))

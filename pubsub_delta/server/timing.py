@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+LONGEST_PAUSE = 1.0
+"""The longest pause after a failed exchange, in seconds."""
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -20,3 +23,11 @@ class Timing:
     shortest_poll: float = 0.25
     longest_poll: float = 5.0
     confirm_acks: bool = False
+
+    def pause(self, failures: int) -> float:
+        """Return how long to wait after failures in a row: a storage can fail for hours.
+
+        >>> [Timing().pause(failures) for failures in (1, 5, 100_000)]
+        [0.02, 0.1, 1.0]
+        """
+        return min(failures * self.gather, LONGEST_PAUSE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -34,6 +35,17 @@ METADATA = pa.schema(
 )
 
 
+def require(table: Path, feature: str, *, by_readers: bool = False) -> None:
+    """Have another program turn on a feature of a table, by a commit of its own."""
+    readers = {"minReaderVersion": 3, "readerFeatures": [feature]} if by_readers else {}
+    writers = {"minWriterVersion": 7, "writerFeatures": [feature]}
+    told = {"commitInfo": {"timestamp": 0, "operation": "UPGRADE PROTOCOL"}}
+    actions = [told, {"protocol": {"minReaderVersion": 1, **writers, **readers}}]
+    version = DeltaTable(str(table)).version() + 1
+    commit = table / "_delta_log" / f"{version:020}.json"
+    commit.write_text("\n".join(map(json.dumps, actions)), encoding="utf-8")
+
+
 class World:
     """A store with a topic, and a table that a subscription of it is written to."""
 
@@ -49,6 +61,14 @@ class World:
 
     def make(self, columns: pa.Schema | Schema = BYTES) -> None:
         DeltaTable.create(str(self.table), columns)
+
+    def require(self, feature: str, *, by_readers: bool = False) -> None:
+        require(self.table, feature, by_readers=by_readers)
+
+    def damage(self) -> None:
+        """Damage the log of the table."""
+        for commit in (self.table / "_delta_log").glob("*.json"):
+            commit.write_bytes(b"\0")
 
     def subscribe(self, *, name: str = NAME, table: str = "shop.orders", **fields: Any) -> None:
         switches = {key: fields.pop(key) for key in list(fields) if key in SWITCHES}

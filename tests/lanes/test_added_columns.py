@@ -1,4 +1,4 @@
-"""A column that another program has added to a table of the store stops nobody."""
+"""What another program has changed of a table of the store: a column that it added stops nobody."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from deltalake.schema import Field, PrimitiveType
 
 from pubsub_delta import PubSub
 from pubsub_delta.errors import FailedPrecondition
+from tests.lanes.table_world import require
 from tests.unit.in_memory import NAME, TOPIC
 
 THEIRS = [Field("theirs", PrimitiveType("string"))]
@@ -62,4 +63,15 @@ def test_a_column_that_was_taken_away_is_refused_by_name(store: PubSub, tmp_path
         path, pa.table({"mine": ["a"]}), mode="overwrite", schema_mode="overwrite", partition_by=[]
     )
     with pytest.raises(FailedPrecondition, match="no column position"):
+        store.publish(TOPIC, [b"a"])
+
+
+def test_a_feature_that_deltalake_does_not_write_is_refused_by_name(
+    store: PubSub, tmp_path: Path
+) -> None:
+    """ "Every error is a PubSubError", also where another program has changed the table."""
+    uid = store.create_topic(TOPIC).uid
+    path = tmp_path / "store" / "messages" / uid
+    require(path, "clustering")
+    with pytest.raises(FailedPrecondition, match="only Spark can read or write it"):
         store.publish(TOPIC, [b"a"])

@@ -145,6 +145,20 @@ def test_an_earlier_table_that_may_not_be_written_is_not_waited_for(
     assert world.states() == {}
 
 
+@pytest.mark.parametrize("fault", ["clustering", "damage"])
+def test_who_pulls_does_not_wait_for_an_earlier_table_that_cannot_be_opened_or_written(
+    world: World, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    """ "An earlier table that is gone, or cannot be opened or written, is not waited for"."""
+    give_another_table(world, monkeypatch, landed=False)
+    world.store.update_subscription(NAME, table_config=None)
+    world.damage() if fault == "damage" else world.require(fault)
+    world.publish(b"b")
+    pulled = [each.data for _ in range(2) for each in world.store.pull(NAME)]
+    assert sorted(pulled) == [b"a", b"b"]
+    assert world.states() == {"leased": 2}
+
+
 def test_maintain_writes_for_others_beside_a_detached_subscription(world: World) -> None:
     """Of ``maintain``: "messages written to the tables of subscriptions", each that is attached."""
     world.make()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from deltalake import DeltaTable, Field, Schema
 
-from pubsub_delta import DeadLetterPolicy, InvalidArgument, TableConfig
+from pubsub_delta import DeadLetterPolicy, InvalidArgument, TableConfig, TableState
 from pubsub_delta.delivery import table_subscriptions
 from pubsub_delta.policy.table_configs import check_table_config
 from tests.lanes.table_world import DEAD, NAME, TEXTS, World
@@ -36,7 +37,37 @@ def test_a_table_whose_columns_fill_themselves_is_refused(world: World, key: str
         world.subscribe()
 
 
-def test_a_table_that_is_gone_is_no_reason_why_a_message_did_not_fit(world: World) -> None:
+@pytest.mark.parametrize(
+    ("feature", "by_readers"),
+    [("clustering", False), ("rowTracking", False), ("typeWidening", True), ("unheardOf", True)],
+)
+def test_a_table_with_a_feature_that_deltalake_does_not_write_is_refused(
+    world: World, feature: str, by_readers: bool
+) -> None:
+    """ "It is one that `deltalake` writes …; `INVALID_ARGUMENT` names what is in the way"."""
+    world.make()
+    world.require(feature, by_readers=by_readers)
+    with pytest.raises(InvalidArgument, match=feature):
+        world.subscribe()
+
+
+def test_a_table_that_got_such_a_feature_takes_no_rows_and_has_its_state(world: World) -> None:
+    """ "SCHEMA_MISMATCH, and everything waits": no delivery fails."""
+    world.make()
+    world.subscribe()
+    world.publish(b"a")
+    world.require("clustering")
+    done = world.store.write_table(NAME)
+    assert (done.state, done.written, done.failed) == (TableState.SCHEMA_MISMATCH, 0, 0)
+    assert "clustering" in done.problem
+
+
+@pytest.mark.parametrize(
+    "fault", [lambda world: shutil.rmtree(world.table), World.damage], ids=["gone", "damaged"]
+)
+def test_a_table_that_is_gone_or_damaged_is_no_reason_why_a_message_did_not_fit(
+    world: World, fault: Callable[[World], object]
+) -> None:
     """An attribute tells "the reason that the message couldn't be written", where it is known."""
     world.store.create_topic(DEAD)
     world.store.create_subscription("letters", DEAD)
@@ -47,7 +78,7 @@ def test_a_table_that_is_gone_is_no_reason_why_a_message_did_not_fit(world: Worl
     table_subscriptions.write_messages(
         world.store._tables, name, world.clock.now, slices=5, forward=True
     )
-    shutil.rmtree(world.table)
+    fault(world)
     world.store.maintain(tables=False, expiration=False, retention=False)
     (letter,) = world.store.pull("letters")
     assert letter.attributes["CloudPubSubDeadLetterSourceDeliveryCount"] == "5"

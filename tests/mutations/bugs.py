@@ -55,6 +55,7 @@ from tests.mutations.bugs_of_newcomers import BUGS_OF_NEWCOMERS
 from tests.mutations.bugs_of_one_more_outsider import BUGS_OF_ONE_MORE_OUTSIDER
 from tests.mutations.bugs_of_operations import BUGS_OF_OPERATIONS
 from tests.mutations.bugs_of_order import BUGS_OF_ORDER
+from tests.mutations.bugs_of_other_programs import BUGS_OF_OTHER_PROGRAMS
 from tests.mutations.bugs_of_outsiders import BUGS_OF_OUTSIDERS
 from tests.mutations.bugs_of_platforms import BUGS_OF_PLATFORMS
 from tests.mutations.bugs_of_promises import BUGS_OF_PROMISES
@@ -147,4 +148,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_AN_EIGHTH_OUTSIDER_AT_SURFACES,
     *BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK,
     *BUGS_OF_AN_EIGHTH_OUTSIDER_AT_JOBS,
+    *BUGS_OF_OTHER_PROGRAMS,
 )

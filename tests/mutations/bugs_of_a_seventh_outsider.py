@@ -150,8 +150,8 @@ BUGS_OF_A_SEVENTH_OUTSIDER = (
         "forwarded-untold",
         "What was forwarded before a failure is not counted.",
         "delivery/dead_letters.py",
-        "                return Forwarded(\n                    count,\n",
-        "                return Forwarded(\n                    0,\n",
+        "            return Forwarded(count, _not",
+        "            return Forwarded(0, _not",
     ),
     Bug(
         "dry-run-forgets",

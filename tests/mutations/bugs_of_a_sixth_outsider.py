@@ -76,8 +76,8 @@ BUGS_OF_A_SIXTH_OUTSIDER = (
     Bug(
         "a-confirmed-ack-succeeds-again",
         "A stream remembers the acks that it has confirmed, so a repeated one succeeds.",
-        "server/streams.py",
-        '            self._dispatcher.leaser.forget_confirmed(named["ack_ids"])\n',
+        "server/response_queue.py",
+        '        self._confirmed(ids.get("ack_ids", ()))\n',
         "",
     ),
     Bug(

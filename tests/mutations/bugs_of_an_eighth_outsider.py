@@ -51,8 +51,8 @@ BUGS_OF_AN_EIGHTH_OUTSIDER = (
         "request-sent-at-the-halving",
         "The failure of a push that was sent at the moment of a halving halves the window again.",
         "policy/push_window.py",
-        "sent <= self.halved_at:",
-        "sent < self.halved_at:",
+        "sent <= self.halved_at <= now:",
+        "sent < self.halved_at <= now:",
     ),
     Bug(
         "json-of-messages-in-camel-case",

@@ -65,9 +65,9 @@ BUGS_OF_BOUNDS = (
         "given-back-letters-are-counted",
         "Dead letters that nobody can get count as forwarded.",
         "delivery/dead_letters.py",
-        "            if tables.is_received(target):\n                count += messages\n",
-        "            count += messages\n            if tables.is_received(target):\n"
-        "                pass\n",
+        "        if landed and tables.is_received(target):\n            count += messages\n",
+        "        count += messages\n        if landed and tables.is_received(target):\n"
+        "            pass\n",
     ),
     Bug(
         "numbers-of-parts-given-again",

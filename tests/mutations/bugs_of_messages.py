@@ -121,8 +121,8 @@ BUGS_OF_MESSAGES = (
         "dead-letters-to-nobody",
         "Dead letters are gone that were appended to a topic which was deleted meanwhile.",
         _LETTERS,
-        "            if tables.is_received(target):\n",
-        "            if topic:\n",
+        "        if landed and tables.is_received(target):\n",
+        "        if landed:\n",
     ),
     Bug(
         "dead-letters-without-transaction",
@@ -143,8 +143,8 @@ BUGS_OF_MESSAGES = (
         "dead-letters-that-were-skipped",
         "What Delta skips, as other messages were forwarded under its number, is forgotten.",
         _LETTERS,
-        "            if not landed:\n",
-        "            if False:\n",
+        "        if takes_any and not landed:\n",
+        "        if False:\n",
     ),
     Bug(
         "lease-numbers-one-by-one",

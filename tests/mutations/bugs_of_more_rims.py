@@ -82,8 +82,8 @@ BUGS_OF_MORE_RIMS = (
         "letters-of-the-last-commit",
         "Of dead letters that are forwarded in several commits those of the last are told.",
         "delivery/dead_letters.py",
-        "                count += messages\n",
-        "                count = messages\n",
+        "            count += messages\n",
+        "            count = messages\n",
     ),
     Bug(
         "unheard-after-confirmations",

@@ -348,8 +348,8 @@ BUGS_OF_ONE_MORE_OUTSIDER = (
         "impatient-after-an-error",
         "After consumers were told an error each further failure is told at once.",
         "server/dispatcher.py",
-        "            self._failures = 0\n            if self.leaser.confirms",
-        "            if self.leaser.confirms",
+        "        if self._failures % _FAILURES == 0:\n",
+        "        if self._failures >= _FAILURES:\n",
     ),
     Bug(
         "gone-beyond-one-read",

@@ -16,7 +16,7 @@ BUGS_OF_PUSH = (
         "every-failure-of-a-round-counts",
         "Each failed request of a round begins a longer pause.",
         "policy/push_window.py",
-        "sent <= self.halved_at:",
+        "sent <= self.halved_at <= now:",
         "sent < self.halved_at - LONGEST_PAUSE:",
     ),
     Bug(

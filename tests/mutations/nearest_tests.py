@@ -43,7 +43,11 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_upkeep",
     ),
     "tables/lanes/direct/credentials.py": ("lanes_choice", "storage_settings"),
-    "tables/lanes/direct/errors.py": ("storage_failures", "forked_processes"),
+    "tables/lanes/direct/errors.py": (
+        "storage_failures",
+        "forked_processes",
+        "lanes/test_added_columns",
+    ),
     "tables/lanes/direct/filters.py": ("stored_attributes", "lanes/test_scans"),
     "tables/lanes/direct/filter_cache.py": (
         "lanes/test_scans",
@@ -87,7 +91,11 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_upkeep",
     ),
     "tables/lanes/direct/history.py": ("lanes/test_direct",),
-    "tables/lanes/direct/targets.py": (*TABLE_WRITES, "lanes/test_cut_logs"),
+    "tables/lanes/direct/targets.py": (
+        *TABLE_WRITES,
+        "lanes/test_cut_logs",
+        "lanes/test_table_ended",
+    ),
     "tables/lanes/choice.py": ("lanes_choice", "tables_in_memory"),
     "tables/lanes/s3_writers.py": ("lanes_choice",),
     "session.py": ("session_settings", "no_jvm", "dependencies", "storage_settings"),
@@ -220,6 +228,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "operations/survey.py": ("survey", "wrong_arguments"),
     "delivery/dead_letters.py": (
+        "lanes/test_damaged_dead_letter_topics",
         "many_dead_letters",
         "unreadable_messages",
         "restored",

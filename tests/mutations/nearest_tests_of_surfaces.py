@@ -121,6 +121,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/multiplexer.py": ("server_multiplexer", "server_connections"),
     "server/dispatcher.py": (
         "server_polls",
+        "server_rare_ends",
         "server_rims",
         "server_counters",
         "server_pull",
@@ -150,7 +151,12 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_command",
     ),
     "server/leaser.py": ("server_leaser", "server_leases", "server_seeks"),
-    "server/response_queue.py": ("server_response_queue", "server_rims", "server_memory"),
+    "server/response_queue.py": (
+        "server_response_queue",
+        "server_rims",
+        "server_memory",
+        "server_streams",
+    ),
     "server/status.py": ("server_replies",),
     "server/subscriber_service.py": (
         "server_rims",
@@ -183,6 +189,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "cli/endpoint/errors.py": ("cli_endpoint",),
     "console/security.py": ("console_security", "console_sessions"),
     "server/streams.py": (
+        "server_rare_ends",
         "server_rims",
         "server_streams",
         "server_replies",
@@ -282,6 +289,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "console_flows",
         "console_schemas",
     ),
+    "server/timing.py": ("server_polls",),
     "server/backend.py": (
         "server_transport",
         "server_gathering",

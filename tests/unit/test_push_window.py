@@ -102,3 +102,10 @@ def test_from_64_on_each_success_adds_its_part_of_a_request() -> None:
     below, at_the_end = PushWindow(size=SLOW_START_ENDS - 1), PushWindow(size=SLOW_START_ENDS)
     assert below.succeeded().size == SLOW_START_ENDS
     assert at_the_end.succeeded().size == SLOW_START_ENDS + 1 / SLOW_START_ENDS
+
+
+def test_a_clock_that_is_set_back_makes_no_pause_longer() -> None:
+    # "This time span can range between 100 milliseconds to 60 seconds"
+    window = PushWindow().failed(at(3600), at(3600), has_retry_policy=False)
+    later = window.failed(at(1), at(2), has_retry_policy=False)
+    assert (later.requests, later.pause(at(2))) == (1, timedelta(seconds=0.2))

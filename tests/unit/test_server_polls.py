@@ -10,9 +10,17 @@ import pytest
 pytest.importorskip("grpc")
 from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.status import AckIdFailure
-from pubsub_delta.server.timing import Timing
+from pubsub_delta.server.timing import LONGEST_PAUSE, Timing
 from tests.unit.serving import LONG
-from tests.unit.serving_calls import NAME, TOPIC, Calls, opening, running, soon
+from tests.unit.serving_calls import (
+    NAME,
+    TOPIC,
+    Calls,
+    failing_exchanges,
+    opening,
+    running,
+    soon,
+)
 
 SLOWER = Timing(gather=0.01, shortest_poll=1, longest_poll=100)
 
@@ -43,6 +51,48 @@ def test_polls_that_have_become_seldom_are_frequent_again_where_messages_come() 
         await calls.hub.stop()
 
     running(test)
+
+
+def test_a_clock_that_is_set_back_stops_no_poll() -> None:
+    """ "what lasts a while ends as much early or late": a pause between two polls has ended."""
+
+    async def test(calls: Calls) -> None:
+        backend = calls.backend
+        calls.go_by(Hub(backend, backend.counted, SLOWER, backend.now))
+        coming = asyncio.ensure_future(anext(calls.stream(opening())))
+        await soon(partial(have_been, calls, 1))
+        await calls.elsewhere(partial(calls.other_process.publish, TOPIC, ["a"]))
+        backend.clock.advance(-3600)
+        response = await asyncio.wait_for(coming, LONG)
+        assert [each.message.data for each in response.received_messages] == [b"a"]
+        await calls.hub.stop()
+
+    running(test)
+
+
+def test_a_storage_that_fails_for_hours_is_asked_about_once_a_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each failure in a row makes the pause longer, and a second is the longest."""
+    pauses, left = list[int](), failing_exchanges(monkeypatch)
+
+    class Noted(Timing):
+        def pause(self, failures: int) -> float:
+            pauses.append(failures)
+            return 0.0
+
+    async def test(calls: Calls) -> None:
+        timing = Noted(gather=0.01, shortest_poll=1)
+        calls.go_by(Hub(calls.backend, calls.backend.counted, timing, calls.backend.now))
+        await calls.publish("a")
+        (ack_id,) = await calls.pull(1)
+        left.extend([1] * 12)
+        await calls.acknowledge(ack_id)
+        await soon(lambda: calls.store.metrics(NAME)["num_undelivered_messages"] == 0)
+
+    running(test)
+    assert pauses == list(range(1, 13))
+    assert Timing().pause(100_000) == LONGEST_PAUSE == 1
 
 
 @pytest.mark.parametrize("is_on", [True, False])

@@ -10,7 +10,6 @@ import pytest
 pytest.importorskip("grpc")
 from google.api_core import exceptions
 
-from pubsub_delta import DeadLetterPolicy
 from pubsub_delta.server import dispatcher
 from tests.unit.serving import (
     SUBSCRIPTION,
@@ -156,28 +155,6 @@ def test_prefetched_messages_are_kept_for_a_client_that_is_busy(
         time.sleep(0.5)
         assert (len(store.leased), store.state.next_lease_id) == (8, before)
         stream.close()
-
-
-def test_what_waits_for_a_client_that_leaves_unread_goes_back_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Guarantees: "What was given to a client that has gone away is given back, and no delivery
-    has failed", here before it was sent: not at the deadline of a stream, which can be minutes.
-    """
-    monkeypatch.setattr(dispatcher, "_KEPT_FOR_NOBODY", 0.1)
-    store = MemoryStore({"dead_letter_policy": DeadLetterPolicy("projects/local/topics/dead", 5)})
-    with serving(store) as address, clients(address) as (publisher, subscriber):
-        for _ in range(4):
-            publish(publisher, {"topic": TOPIC, "messages": [{"data": b"x" * 900_000}] * 5})
-        stream = RawStream(subscriber, stream_ack_deadline_seconds=600)
-        eventually(lambda: len(store.leased) == 20)
-        heard = len(stream.hear().received_messages)
-        stream.close()
-        eventually(lambda: len(store.leased) <= heard + 3)  # one response may be on its way
-        sent = store.leased
-        attempts = {n: s.delivery_attempt for s in store.state.unacked() for n in s.positions}
-        assert set(attempts) == set(range(20))
-        assert {n for n, attempt in attempts.items() if attempt != 1} <= set(sent)
 
 
 def test_a_single_client_does_not_starve_another() -> None:

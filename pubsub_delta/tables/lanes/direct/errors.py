@@ -25,6 +25,10 @@ FAILURES = (CommitFailedError, DeltaError, OSError)
 _LOST_RACE = re.compile(
     r"Failed to commit transaction|existing table version|[Cc]oncurrent transaction|must be rerun"
 )
+_FEATURES = re.compile(
+    r"Unsupported table features|Feature '\S+' is not supported|catalog-managed table"
+)
+"""Table features that ``deltalake`` does not write, or does not read."""
 _NO_TABLE = re.compile(
     r"Path does not exist|[Nn]ot a [Dd]elta table|No files in log segment|no log files"
 )
@@ -116,7 +120,8 @@ def _translated(error: Exception, table: str) -> Exception | None:
             "earlier version"
         )
     damage = refused(table, error) or translate_error_of(table, error)
-    if damage is None and isinstance(error, DeltaProtocolError):
+    of_features = isinstance(error, DeltaError) and _FEATURES.search(text)
+    if damage is None and (of_features or isinstance(error, DeltaProtocolError)):
         return FailedPrecondition(
             f"{table}: only Spark can read or write it ({first}); pass lane='spark'"
         )

@@ -16,6 +16,7 @@ from pubsub_delta.table_config import TableState
 from pubsub_delta.tables.lanes.direct.errors import translating_errors
 from pubsub_delta.tables.lanes.direct.storage import reaches
 from pubsub_delta.tables.lanes.protocol import TableMissing
+from pubsub_delta.tables.lanes.storage_errors import StorageRefused
 from pubsub_delta.tables.schemas import is_of_a_store
 from pubsub_delta.tables.targets import Outcome, Unwritable
 
@@ -23,6 +24,13 @@ _CHECKED = ("delta.constraints.", "delta.invariants")
 """Properties of constraints on rows; one row that breaks them would fail a whole commit."""
 _FILLED = re.compile(r"delta\.|CURRENT_DEFAULT")
 """The metadata of columns that are generated, mapped or have defaults."""
+_WRITTEN = {
+    *("appendOnly", "changeDataFeed", "deletionVectors", "timestampNtz", "v2Checkpoint"),
+    *("variantType", "variantType-preview"),
+    # Harmless unless a property or a column makes use of them, which is refused by name.
+    *("invariants", "checkConstraints", "generatedColumns", "columnMapping"),
+}
+"""The table features with which ``deltalake`` appends rows: by all others a commit fails."""
 _DENIED = re.compile(r"Permission denied|os error 13|\b(401|403) [A-Z]|AccessDenied")
 
 
@@ -48,11 +56,8 @@ class DirectTarget:
             raise Unwritable(
                 TableState.NOT_FOUND, f"there is no Delta table at {path}; create it first"
             ) from None
-        except FailedPrecondition as error:
-            denied = TableState.PERMISSION_DENIED if _DENIED.search(str(error)) else None
-            raise Unwritable(denied or TableState.SCHEMA_MISMATCH, str(error)) from error
         except Exception as error:
-            raise self._denied(error) or error from None
+            raise self._unwritable(error) or error from None
         if takes_rows:
             self._refuse_own_tables()
             self._refuse_conditions()
@@ -91,7 +96,7 @@ class DirectTarget:
                     commit_properties=_properties(Outcome.WRITTEN, key, write_id),
                 )
         except Exception as error:
-            raise self._denied(error) or error from None
+            raise self._unwritable(error) or error from None
 
     def cancel(self, key: tuple[str, int], write_id: str) -> None:
         """Use up a number by a commit without rows."""
@@ -105,7 +110,7 @@ class DirectTarget:
                     commit_properties=_properties(Outcome.CANCELLED, key, write_id),
                 )
         except Exception as error:
-            raise self._denied(error) or error from None
+            raise self._unwritable(error) or error from None
 
     def _refuse_own_tables(self) -> None:
         """Refuse the tables of stores, also by another URL, and those of a schema of a catalog."""
@@ -117,19 +122,28 @@ class DirectTarget:
 
     def _refuse_conditions(self) -> None:
         found = [name for name in self._table.metadata().configuration if name.startswith(_CHECKED)]
+        found += sorted({*(self._table.protocol().writer_features or ())} - _WRITTEN)
         for each in json.loads(self._table.schema().to_json())["fields"]:
             found += [f"{each['name']}: {key}" for key in each["metadata"] if _FILLED.match(key)]
         if found:
             raise Unwritable(
                 TableState.SCHEMA_MISMATCH,
-                f"{self._path} has constraints, or columns that are generated, mapped or have "
-                f"defaults ({', '.join(found)}); a table without is accepted",
+                f"{self._path} has constraints, columns that are generated, mapped or have "
+                "defaults, or features that deltalake does not write "
+                f"({', '.join(found)}); a table without is accepted",
             )
 
-    def _denied(self, error: Exception) -> Unwritable | None:
-        if _DENIED.search(str(error)):
-            first = str(error).splitlines()[0]
-            return Unwritable(TableState.PERMISSION_DENIED, f"{self._path}: {first}")
+    def _unwritable(self, error: Exception) -> Unwritable | None:
+        """Return why nobody can write to the table; None if a later try can succeed."""
+        if isinstance(error, StorageRefused) or _DENIED.search(str(error)):
+            why = str(error).splitlines()[0]
+            return Unwritable(TableState.PERMISSION_DENIED, f"{self._path}: {why}")
+        if isinstance(error, FailedPrecondition):
+            why = str(error.__cause__ or error).splitlines()[0]
+            return Unwritable(
+                TableState.SCHEMA_MISMATCH,
+                f"{self._path} is not a table that deltalake can open and write ({why})",
+            )
         return None
 
 
