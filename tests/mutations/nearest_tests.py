@@ -369,6 +369,12 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/messages/sizes.py": ("publish_calls", "find", "metrics_of_a_store"),
     "tables/registry/rows.py": ("lanes/test_registry", "tables_in_memory", "registry_rows"),
     "tables/typed.py": ("tables_in_memory", "schema_typing"),
+    "tables/schemas.py": ("lanes/test_tables", "lanes/test_table_ended"),
+    "addresses.py": ("server_listening", "console_security", "cli_endpoint_reached"),
+    "table_config.py": ("registry_rows", "server_wire", "lanes/test_table_ended"),
+    "protoc.py": ("schema_protobuf",),
+    "methods/maintenance.py": ("retention_job", "expiration", "many_dead_letters"),
+    "methods/topics.py": ("paging", "lost_registry"),
 }
 """Unit tests of a module, besides the examples in its docstrings. Others follow anyway."""
 NEAREST |= {

@@ -116,7 +116,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "cli/message_lines.py": ("cli_publish",),
     "cli/main.py": ("cli_quick", "cli_streams"),
     "cli/publish.py": ("cli_publish",),
-    "server/publishing.py": ("server_gathering", "server_schemas"),
+    "server/publishing.py": ("server_gathering", "server_schemas", "server_rims"),
     "server/listening.py": ("server_listening",),
     "server/multiplexer.py": ("server_multiplexer", "server_connections"),
     "server/dispatcher.py": (
@@ -334,4 +334,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "jobs/records.py": ("delta/test_readers",),
     "datasource/source.py": ("lanes/test_data_source_filters",),
     "datasource/writer.py": ("delta/test_data_source_writes",),
+    "cli/table_options.py": ("cli_endpoint",),
+    "console/error_texts.py": ("unreadable_messages", "console_form_values"),
+    "server/timing.py": ("server_polls", "server_gathering"),
 }
