@@ -160,6 +160,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "crossed_changes",
         "expiration",
         "order_of_writes",
+        "lanes/test_table_refused",
     ),
     "operations/history.py": (
         "topic_history",
@@ -373,7 +374,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "addresses.py": ("server_listening", "console_security", "cli_endpoint_reached"),
     "table_config.py": ("registry_rows", "server_wire", "lanes/test_table_ended"),
     "protoc.py": ("schema_protobuf",),
-    "methods/maintenance.py": ("retention_job", "expiration", "many_dead_letters"),
+    "methods/maintenance.py": ("client", "retention_job", "many_dead_letters"),
     "methods/topics.py": ("paging", "lost_registry"),
 }
 """Unit tests of a module, besides the examples in its docstrings. Others follow anyway."""
