@@ -28,7 +28,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "policy/message_queries.py": ("wrong_arguments", "find"),
     "batches.py": ("unreadable_messages", "batches", "reading_leases"),
     "client.py": ("client", "lanes/test_pickling"),
-    "methods/subscriptions.py": ("client", "lanes/test_far_clocks"),
+    "methods/subscriptions.py": ("client", "lanes/test_far_clocks", "if_unchanged"),
     "clock.py": ("fine_times", "clock", "lanes/test_far_clocks"),
     "durations.py": ("fine_times", "durations"),
     "tables/layout.py": ("layout", "fuzz_roots"),
@@ -218,6 +218,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "snapshot_calls",
         "crossed_changes",
         "console_successors",
+        "if_unchanged",
     ),
     "operations/survey.py": ("survey", "wrong_arguments"),
     "delivery/dead_letters.py": (
