@@ -54,9 +54,11 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_reads_on_disk",
         "lanes/test_scans_of_files",
         "lanes/test_by_urls",
+        "lanes/test_direct",
     ),
     "tables/lanes/direct/open_tables.py": (
         "swaps",
+        "lanes/test_damage",
         "looks",
         "lanes/test_reads_on_disk",
         "lanes/test_direct",
@@ -87,7 +89,11 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_upkeep",
     ),
     "tables/lanes/direct/history.py": ("lanes/test_direct",),
-    "tables/lanes/direct/targets.py": (*TABLE_WRITES, "lanes/test_cut_logs"),
+    "tables/lanes/direct/targets.py": (
+        "lanes/test_table_outcomes",
+        *TABLE_WRITES,
+        "lanes/test_cut_logs",
+    ),
     "tables/lanes/choice.py": ("lanes_choice", "tables_in_memory"),
     "tables/lanes/s3_writers.py": ("lanes_choice",),
     "session.py": ("session_settings", "no_jvm", "dependencies", "storage_settings"),
@@ -326,7 +332,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "methods/schemas.py": ("schema_calls", "lanes/test_far_clocks"),
     "tables/lanes/spark/ticks.py": ("ticks",),
     "methods/streams.py": ("publisher", "successors"),
-    "tables/store.py": ("races", "publish_calls"),
+    "tables/store.py": ("races", "publish_calls", "lost_registry"),
     "streaming.py": ("micro_batches", "wrong_arguments"),
     "micro_batch_lease.py": (
         "micro_batch_lease",
