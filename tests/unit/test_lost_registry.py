@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta import DataLoss, PubSub, SchemaSettings
+from pubsub_delta import DataLoss, SchemaSettings
 from pubsub_delta.tables.registry.registry import Registry
 from tests.model.memory import LAYOUT
 from tests.unit.in_memory import NAME, TOPIC, InMemory
@@ -129,7 +129,7 @@ def test_maintenance_names_a_lost_table_by_the_documented_class() -> None:
     ],
 )
 def test_what_a_damaged_commit_may_have_is_not_told_to_be_absent(
-    monkeypatch: pytest.MonkeyPatch, kind: str, ask: Callable[[PubSub], object]
+    monkeypatch: pytest.MonkeyPatch, kind: str, ask: Callable[[Any], object]
 ) -> None:
     """ "Damage is told": a row of the newest commit, if that cannot be read, is not `NotFound`."""
 
