@@ -66,6 +66,27 @@ def test_a_chart_of_nothing_has_its_lanes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("by", "first", "last", "place"),
+    [
+        ("time", 0, 1, (0.0, 14.29)),
+        ("time", 2, 4, (28.57, 28.57)),
+        ("time", 5, 7, (71.43, 28.57)),
+        ("position", 0, 9, (0.0, 10.0)),
+        ("position", 20, 59, (20.0, 40.0)),
+    ],
+)
+def test_a_block_stands_where_its_messages_are(
+    by: Any, first: int, last: int, place: tuple[float, float]
+) -> None:
+    """On an axis of a week, or of 100 positions; in percent of its width."""
+    runs = ((first, last),)
+    begin, end = (first * DAY, last * DAY) if by == "time" else (0, 1)
+    of = survey(span("available", 10, begin, end, runs=runs), stored=100, runs=((0, 99),))
+    (block,) = lane("available", of, ChartView(by)).blocks
+    assert (block.x, block.width) == place
+
+
+@pytest.mark.parametrize(
     ("attempts", "told"),
     [
         ((1,), None),

@@ -92,6 +92,17 @@ def test_without_a_session_this_process_reads_any_number_of_messages(count: int)
         assert found.scans(count) is found.local_scans
 
 
+@pytest.mark.parametrize("count", [1, MANY_MESSAGES - 1, MANY_MESSAGES, MANY_MESSAGES + 1])
+def test_a_session_reads_from_2_000_000_messages_on(
+    monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """ "Spark from 2,000,000 messages on …, where a session has been started"."""
+    monkeypatch.setattr(Lanes, "_spark_scans", "those of Spark")
+    session: Any = Session()
+    found = Lanes(session, layout_of("/data/pubsub"))
+    assert found.scans(count) == ("those of Spark" if count >= 2_000_000 else found.local_scans)
+
+
 class Conf:
     def __init__(self, settings: dict[str, str]) -> None:
         self.getAll = settings
