@@ -1,4 +1,4 @@
-"""Bugs that generated mutants of the seeds 43 to 45 were, and that no near test had noticed."""
+"""Bugs that generated mutants of the seeds 43 to 46 were, and that no near test had noticed."""
 
 from __future__ import annotations
 
@@ -385,5 +385,12 @@ BUGS_OF_GENERATED_MUTANTS = (
         "server/streams.py",
         "        self._dispatcher.leave(self._consumer)\n        self._queue.end(error)\n",
         "        self._queue.end(error)\n",
+    ),
+    Bug(
+        "a-publish-has-messages-of-the-next-one",
+        "A publish of a DataFrame has the first messages of the next publish, too.",
+        "tables/messages/stored.py",
+        "return self._stored(first, end - 1, publish.publish_time)",
+        "return self._stored(first, end + 1, publish.publish_time)",
     ),
 )
