@@ -91,18 +91,22 @@ def resources(*rows: dict[str, str]) -> pa.Table:
     return pa.Table.from_pylist(list(rows), schema=TOPICS.columns)
 
 
-def test_a_file_without_statistics_is_read(tmp_path: Path) -> None:
-    """Delta: they are optional, and other writers leave them out."""
+@pytest.mark.parametrize("lacking", [0, 3])
+def test_a_file_without_statistics_is_read(tmp_path: Path, lacking: int) -> None:
+    """Delta: they are optional, and other writers leave them out. Each message is found alone, the
+    first and the last of the topic, too."""
     lane = DirectLane(None, TableLocks(None))
-    table = topic(lane, f"delta.`{tmp_path}/messages`", numbers(0, 3))
+    table = topic(lane, f"delta.`{tmp_path}/messages`", numbers(3 - lacking, 3))
     without = WriterProperties(
         default_column_properties=ColumnProperties(statistics_enabled="NONE")
     )
     opened = DeltaTable(tmp_path / "messages")
-    write_deltalake(opened, numbers(3, 3), mode="append", writer_properties=without)
-    assert sorted(str(each.position_min) for each in lane.files(table)) == ["0", "None"]
-    window = Window(Positions.between(1, 4), at(hours=-1), at(hours=1))
-    assert DirectScans(lane.open_tables).fold(table, window).runs() == [(1, 4)]
+    write_deltalake(opened, numbers(lacking, 3), mode="append", writer_properties=without)
+    told = sorted(str(each.position_min) for each in lane.files(table))
+    assert told == [str(3 - lacking), "None"]
+    for run in [(1, 4), *((n, n) for n in range(6))]:
+        window = Window(Positions.between(*run), at(hours=-1), at(hours=1))
+        assert DirectScans(lane.open_tables).fold(table, window).runs() == [run]
 
 
 def test_each_commit_of_others_is_read_once_and_none_of_its_own(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -189,3 +190,15 @@ def test_the_bytes_of_a_large_topic_are_an_estimate_by_its_publishes(
     # All five steps through 100 messages fall on the first publish.
     assert (told["byte_cost"], told.estimates) == (1000, frozenset({"byte_cost"}))
     assert store.metrics("flights", exact=True)["byte_cost"] == 2000
+
+
+def test_a_publish_has_no_message_of_the_next_one_though_its_range_has_gaps(tmp_path: Path) -> None:
+    """A message is absorbed once. The range of a DataFrame has more positions than messages."""
+    store = PubSub(None, str(tmp_path), clock=ManualClock(at(0)))
+    store.create_topic("flights")
+    ids = [store.publish("flights", [b"a", b"b"]), store.publish("flights", [b"c", b"d"])]
+    messages = store.tables.messages(store.get_topic("flights").uid)
+    publishes = reversed(messages.history.commits_after(0).commits)
+    of_frames = [replace(each, dense=False) for each in publishes if each.adds_messages]
+    found = [[str(n) for n in messages.positions_of(each)] for each in of_frames]
+    assert found == [list(each.message_ids) for each in ids]

@@ -1,4 +1,4 @@
-"""Bugs that generated mutants of the seeds 43 and 44 were, and that no near test had noticed."""
+"""Bugs that generated mutants of the seeds 43 to 46 were, and that no near test had noticed."""
 
 from __future__ import annotations
 
@@ -364,5 +364,33 @@ BUGS_OF_GENERATED_MUTANTS = (
         "server/security.py",
         "or int(port) > 65535 or",
         "or int(port) >= 65535 or",
+    ),
+    Bug(
+        "a-write-of-others-passes-for-ours",
+        "Messages pass for written to a table where another write has taken their number.",
+        "tables/lanes/direct/targets.py",
+        "(is_last and last == _identity(metadata))",
+        "(is_last or last == _identity(metadata))",
+    ),
+    Bug(
+        "the-first-message-is-passed-over",
+        "The first message of a topic is not read if its file has no statistics.",
+        "tables/lanes/direct/scans.py",
+        "return 0 if first is None else first,",
+        "return 1 if first is None else first,",
+    ),
+    Bug(
+        "a-client-that-has-ended-is-given-more",
+        "A client that has said its last request, and reads no more, is given messages.",
+        "server/streams.py",
+        "        self._dispatcher.leave(self._consumer)\n        self._queue.end(error)\n",
+        "        self._queue.end(error)\n",
+    ),
+    Bug(
+        "a-publish-has-messages-of-the-next-one",
+        "A publish of a DataFrame has the first messages of the next publish, too.",
+        "tables/messages/stored.py",
+        "return self._stored(first, end - 1, publish.publish_time)",
+        "return self._stored(first, end + 1, publish.publish_time)",
     ),
 )

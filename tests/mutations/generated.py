@@ -58,7 +58,9 @@ def main() -> int:
     asked = parser.parse_args()
     files = asked.files or default_files()
     if unknown := set(files) - NEAREST.keys():
-        parser.error(f"tests/mutations/nearest.py names no tests of {', '.join(sorted(unknown))}")
+        parser.error(
+            f"tests/mutations/nearest_tests.py names no tests of {', '.join(sorted(unknown))}"
+        )
     chosen = drawn(files, asked.seed, asked.count)
     if asked.only:
         chosen = [each for file in files for each in mutants(file) if each.name in asked.only]

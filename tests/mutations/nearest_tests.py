@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from tests.mutations.nearest_tests_of_policy import NEAREST_OF_POLICY, TABLE_WRITES
 from tests.mutations.nearest_tests_of_surfaces import NEAREST_OF_SURFACES
-
-TABLE_WRITES = (
-    "lanes/test_table_writes",
-    "lanes/test_table_rows",
-    "lanes/test_table_slices",
-    "lanes/test_table_refused",
-)
 
 NEAREST: dict[str, tuple[str, ...]] = {
     **NEAREST_OF_SURFACES,
+    **NEAREST_OF_POLICY,
     "delivery/surveys.py": ("survey", "missing_statistics"),
     "operations/find.py": (
         "find",
@@ -24,11 +19,9 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "missing_statistics",
         "cleaned_logs",
     ),
-    "policy/json_fields.py": ("find",),
-    "policy/message_queries.py": ("wrong_arguments", "find"),
     "batches.py": ("unreadable_messages", "batches", "reading_leases"),
     "client.py": ("client", "lanes/test_pickling"),
-    "methods/subscriptions.py": ("client", "lanes/test_far_clocks"),
+    "methods/subscriptions.py": ("client", "lanes/test_far_clocks", "if_unchanged"),
     "clock.py": ("fine_times", "clock", "lanes/test_far_clocks"),
     "durations.py": ("fine_times", "durations"),
     "tables/layout.py": ("layout", "fuzz_roots"),
@@ -58,9 +51,11 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_reads_on_disk",
         "lanes/test_scans_of_files",
         "lanes/test_by_urls",
+        "lanes/test_direct",
     ),
     "tables/lanes/direct/open_tables.py": (
         "swaps",
+        "lanes/test_damage",
         "looks",
         "lanes/test_reads_on_disk",
         "lanes/test_direct",
@@ -92,6 +87,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/lanes/direct/history.py": ("lanes/test_direct",),
     "tables/lanes/direct/targets.py": (
+        "lanes/test_table_outcomes",
         *TABLE_WRITES,
         "lanes/test_cut_logs",
         "lanes/test_table_ended",
@@ -99,38 +95,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/choice.py": ("lanes_choice", "tables_in_memory"),
     "tables/lanes/s3_writers.py": ("lanes_choice",),
     "session.py": ("session_settings", "no_jvm", "dependencies", "storage_settings"),
-    "policy/ack_ids.py": ("ack_ids",),
-    "policy/ack_state.py": ("spans", "replay", "snapshots", "delivery_order"),
-    "policy/delivery.py": (
-        "delivery",
-        "exactly_once",
-        "ordering",
-        "redelivery",
-        "streams",
-        "replay",
-        "ack_requests",
-    ),
-    "policy/ack_buffer.py": ("outstanding", "server_leaser", "callbacks"),
-    "policy/outstanding.py": ("outstanding", "server_leaser", "server_leases", "callbacks"),
-    "policy/available_now.py": ("data_source_consumer",),
-    "policy/fields.py": ("fields", "updates", "snapshots", "client"),
-    "policy/filters.py": ("filters",),
-    "policy/iam.py": ("server_iam",),
-    "policy/access.py": ("access", "server_access_changes"),
-    "policy/access_files.py": ("access_files",),
-    "policy/permissions.py": ("access", "access_methods"),
-    "policy/signing_keys.py": ("push_tokens",),
     "operations/iam.py": ("server_iam",),
     "tables/registry/iam_policies.py": ("server_iam", "server_access_changes"),
-    "policy/filter_grammar.py": ("filters",),
-    "policy/messages.py": ("messages",),
-    "policy/ordering.py": ("ordering", "delivery_order", "lanes/test_table_writes"),
-    "policy/paging.py": ("paging",),
-    "policy/positions.py": ("positions",),
-    "policy/push_configs.py": ("push_configs",),
-    "policy/push_window.py": ("push_window",),
-    "policy/table_configs.py": TABLE_WRITES,
-    "policy/table_writes.py": TABLE_WRITES,
     "delivery/consuming.py": (
         "lanes/test_table_given",
         "consumer_calls",
@@ -145,15 +111,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/json_values.py": ("target_rows", *TABLE_WRITES),
     "tables/target_rows.py": ("target_rows", *TABLE_WRITES),
     "tables/targets.py": TABLE_WRITES,
-    "policy/redelivery.py": ("redelivery", "many_dead_letters", "delivery_order", "consumer_calls"),
-    "policy/replay.py": ("replay", "snapshots", "seek_calls", "every_seek", "streams"),
-    "policy/retention.py": ("retention", "needed", "replay"),
-    "policy/sampling.py": (),
-    "policy/spans.py": ("spans", "delivery_order", "ordering"),
-    "policy/streams.py": ("streams", "data_source_consumer"),
-    "policy/ack_requests.py": ("ack_requests",),
-    "policy/view_names.py": ("view_names",),
-    "policy/preconditions.py": ("if_unchanged",),
     "operations/acknowledge.py": (
         "consumer_calls",
         "expiration",
@@ -168,6 +125,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "crossed_changes",
         "expiration",
         "order_of_writes",
+        "lanes/test_table_refused",
     ),
     "operations/history.py": (
         "topic_history",
@@ -225,6 +183,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "snapshot_calls",
         "crossed_changes",
         "console_successors",
+        "if_unchanged",
     ),
     "operations/survey.py": ("survey", "wrong_arguments"),
     "delivery/dead_letters.py": (
@@ -251,16 +210,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "delivery/schemas.py": ("schema_publishing", "schema_calls"),
     "operations/schemas.py": ("schema_calls", "console_schemas", "wrong_arguments"),
-    "policy/schemas/avro.py": ("schema_avro",),
-    "policy/schemas/avro_binary.py": ("schema_avro",),
-    "policy/schemas/avro_json.py": ("schema_avro",),
-    "policy/schemas/validation.py": ("schema_typing", "schema_publishing"),
-    "policy/schemas/protobuf.py": ("schema_protobuf",),
-    "policy/schemas/revisions.py": ("schema_revisions", "schema_calls"),
-    "policy/schemas/types.py": ("schema_avro",),
     "tables/registry/schemas.py": ("schema_publishing", "schema_calls"),
     "errors.py": ("errors", "lost_registry"),
-    "policy/transactions.py": ("publish_calls",),
     "publisher.py": (
         "publisher_flow",
         "publisher",
@@ -333,7 +284,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "methods/schemas.py": ("schema_calls", "lanes/test_far_clocks"),
     "tables/lanes/spark/ticks.py": ("ticks",),
     "methods/streams.py": ("publisher", "successors"),
-    "tables/store.py": ("races", "publish_calls"),
+    "tables/store.py": ("races", "publish_calls", "lost_registry"),
     "streaming.py": ("micro_batches", "wrong_arguments"),
     "micro_batch_lease.py": (
         "micro_batch_lease",
@@ -341,7 +292,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "exporter.py": ("exporter",),
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
-    "policy/schemas/avro_defaults.py": ("schema_typing",),
     "tables/messages/commits.py": (
         "topic_history",
         "publish_calls",
@@ -378,6 +328,12 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/messages/sizes.py": ("publish_calls", "find", "metrics_of_a_store"),
     "tables/registry/rows.py": ("lanes/test_registry", "tables_in_memory", "registry_rows"),
     "tables/typed.py": ("tables_in_memory", "schema_typing"),
+    "tables/schemas.py": ("lanes/test_tables", "lanes/test_table_ended"),
+    "addresses.py": ("server_listening", "console_security", "cli_endpoint_reached"),
+    "table_config.py": ("registry_rows", "server_wire", "lanes/test_table_ended"),
+    "protoc.py": ("schema_protobuf",),
+    "methods/maintenance.py": ("client", "retention_job", "many_dead_letters"),
+    "methods/topics.py": ("paging", "lost_registry"),
 }
 """Unit tests of a module, besides the examples in its docstrings. Others follow anyway."""
 NEAREST |= {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,7 +37,7 @@ class World:
     def write(self, *bound_to: Any, **more: Any) -> None:
         """Write the policy file anew; the server reads it."""
         write(self.path, *bound_to, **more)
-        self.access._file.reload()
+        asyncio.run(self.access.reload())
 
 
 class Caller(Server):

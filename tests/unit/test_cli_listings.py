@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -12,6 +13,7 @@ from pubsub_delta.cli.application import App
 from pubsub_delta.cli.main import cli
 from pubsub_delta.clock import ManualClock
 from pubsub_delta.resources import Page, Topic
+from tests.unit.serving_world import Terminal, WorldBackend
 from tests.unit.test_cli_arguments import NOW, SNAPSHOT, SUBSCRIPTIONS, Noting, last_call, run
 from tests.unit.test_cli_pull import Pulled
 
@@ -216,3 +218,45 @@ def test_what_goes_on_or_to_a_file_is_not_selected(way: str, option: str) -> Non
     result = run(Noting(), "subscriptions", "pull", "sss", way, option)
     assert result.exit_code == 2
     assert f"{option.partition('=')[0]} is not accepted with --follow or --output" in result.stderr
+
+
+ONE_OF_EACH = """
+topics create flights
+subscriptions create delays --topic=flights
+snapshots create before --subscription=delays
+schemas create states --type=protocol-buffer --definition='syntax = "proto3"; message M {{}}'
+"""
+
+
+@pytest.mark.parametrize(
+    ("listing", "name"),
+    [
+        ("topics list", "topics/flights"),
+        ("topics list-subscriptions flights", "subscriptions/delays"),
+        ("topics list-snapshots flights", "snapshots/before"),
+        ("subscriptions list", "subscriptions/delays"),
+        ("snapshots list", "snapshots/before"),
+        ("schemas list", "schemas/states"),
+        ("schemas list-revisions states", "schemas/states"),
+    ],
+)
+def test_every_listing_shows_what_there_is(listing: str, name: str) -> None:
+    terminal = Terminal(WorldBackend(), None)
+    for line in filter(None, ONE_OF_EACH.splitlines()):
+        done = terminal.run(line)
+        assert done.exit_code == 0, done.output
+    assert f"projects/local/{name}" in terminal.run(f"{listing} --format=json").stdout
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_backlog_tells_attempts_where_they_are_counted(counted: bool) -> None:
+    """Pub/Sub: `delivery_attempt` is 0 without a dead-letter policy, which JSON leaves out."""
+    terminal = Terminal(WorldBackend(), None)
+    terminal.run("topics create flights failed")
+    policy = "--dead-letter-topic=failed" if counted else ""
+    terminal.run(f"subscriptions create delays --topic=flights {policy}")
+    terminal.run("topics publish flights --message=late")
+    terminal.run("subscriptions pull delays")
+    (found,) = json.loads(terminal.run("subscriptions backlog delays --format=json").stdout)
+    assert found.get("deliveryAttempt") == (1 if counted else None)
+    assert (found["message"]["data"], found["state"]) == ("bGF0ZQ==", "leased")

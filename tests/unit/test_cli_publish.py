@@ -159,6 +159,18 @@ def test_a_bad_line_is_named_by_its_number_and_nothing_is_published(
     assert pulled(store) == []
 
 
+def test_a_file_is_read_to_its_end_before_the_first_of_its_batches_is_published(
+    store: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "All lines of a file are checked before the first publish." """
+    monkeypatch.setattr(publishing, "MAX_BATCH", 2)
+    lines = tmp_path / "delays.txt"
+    lines.write_bytes(b"a\nb\nc\n\n")
+    refused = publish(store, f"--from={lines}")
+    assert refused.stderr.endswith("; nothing was published\n")
+    assert pulled(store) == []
+
+
 def test_data_that_is_no_base64_is_a_bad_line(store: Terminal) -> None:
     words = ("--from=-", "--format=jsonl", "--base64")
     refused = publish(store, *words, given=b'{"data": "late!"}')

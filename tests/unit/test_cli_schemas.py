@@ -16,6 +16,8 @@ pytest.importorskip("grpc_tools")
 from click.testing import CliRunner, Result
 
 from pubsub_delta.cli.main import cli
+from pubsub_delta.cli.schemas import _type_and_definition
+from pubsub_delta.policy.schemas.revisions import LARGEST_DEFINITION
 from tests.unit.schema_cases import (
     AVRO,
     AVRO_INCOMPATIBLE,
@@ -90,6 +92,9 @@ def test_a_definition_comes_from_a_file(run: Run, tmp_path: Path) -> None:
     file.write_bytes(b"\xef\xbb\xbf" + AVRO.encode())  # as an editor of Windows saves it
     done(run("schemas", "create", "states", "--type=avro", f"--definition-file={file}"))
     assert shown(run("schemas", "describe", "states", "--format=json"))["definition"] == AVRO
+    for size in (LARGEST_DEFINITION, LARGEST_DEFINITION + 1):  # which the store refuses
+        file.write_bytes(b"x" * size)
+        assert len(_type_and_definition("avro", None, str(file))[1]) == size
     absent = run("schemas", "create", "more", "--type=avro", "--definition-file=absent.avsc")
     assert absent.exit_code == 1
     assert "'absent.avsc' cannot be read" in absent.stderr

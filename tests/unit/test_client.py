@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 
 from pubsub_delta import (
+    BatchSettings,
     DeadLetterPolicy,
     ExpirationPolicy,
+    FlowControl,
     InvalidArgument,
+    LimitExceededBehavior,
+    PublishFlowControl,
     PushConfig,
     RetryPolicy,
     client,
@@ -59,6 +63,39 @@ FIELDS: dict[str, Any] = {
     "labels": {"team": "gates"},
 }
 
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "create_subscription": {
+        "ack_deadline_seconds": 10,
+        "message_retention_duration": "7d",
+        "retain_acked_messages": False,
+        "filter": "",
+        "enable_message_ordering": False,
+        "enable_exactly_once_delivery": False,
+    },
+    "subscribe": {"flow_control": FlowControl(10_000, 100 * 1024 * 1024, 3600), "max_workers": 4},
+    "publisher": {
+        "batch_settings": BatchSettings(1_000, 10_000_000, 0.05),
+        "flow_control": PublishFlowControl(1_000, 10_000_000, LimitExceededBehavior.BLOCK),
+    },
+    "read_topic": {"typed": False},
+    "peek": {"max_messages": 25, "max_bytes": 4096},
+    "subscription_history": {"points": 30},
+    "create_views": {"prefix": ""},
+    "metrics": {"exact": False},
+    "metrics_table": {"exact": False},
+    "metrics_exporter": {"interval": "60s", "exact": False},
+    "maintain": {
+        "tables": True,
+        "dead_letters": True,
+        "expiration": True,
+        "retention": True,
+        "exact": False,
+        "optimize": False,
+        "vacuum": False,
+        "dry_run": False,
+    },
+}
+
 
 def test_the_client_has_no_base_class_and_every_method_by_its_own_name() -> None:
     assert CLIENT.__bases__ == (object,)
@@ -70,6 +107,17 @@ def test_the_client_has_no_base_class_and_every_method_by_its_own_name() -> None
 def test_help_shows_what_a_method_does_and_takes(name: str) -> None:
     assert (inspect.getdoc(METHODS[name]) or "").endswith((".", "``"))
     assert next(iter(inspect.signature(METHODS[name]).parameters)) == "self"
+
+
+def test_what_a_method_is_not_told_is_as_the_documentation_says() -> None:
+    """Pub/Sub's defaults of a subscription, Google's of flow control; no duty of ``maintain`` that
+    rewrites or removes files is done unasked."""
+    taken = {name: inspect.signature(each).parameters.values() for name, each in METHODS.items()}
+    given = {
+        name: {each.name: each.default for each in found if each.default not in (each.empty, None)}
+        for name, found in taken.items()
+    }
+    assert {name: found for name, found in given.items() if found} == DEFAULTS
 
 
 def test_a_subscription_has_the_fields_that_it_was_created_with() -> None:

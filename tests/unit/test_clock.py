@@ -25,6 +25,10 @@ from tests.unit.builders import START, at
 NEW_YORK = timezone(timedelta(hours=-5))
 
 
+def test_a_manual_clock_begins_where_the_documentation_begins() -> None:
+    assert ManualClock().now() == datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+
 def test_the_system_clock_tells_an_aware_time_in_utc() -> None:
     before = datetime.now(timezone.utc)
     now = SystemClock().now()

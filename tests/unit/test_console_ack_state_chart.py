@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from html import unescape
 from typing import Any
@@ -62,6 +63,47 @@ def test_a_chart_of_nothing_has_its_lanes() -> None:
     told = draw(survey())
     assert [each.state for each in told.lanes] == ["available", "leased", "acknowledged"]
     assert told.summary == "Messages by state. Available: 0, Leased: 0, Acknowledged: 0."
+
+
+@pytest.mark.parametrize(
+    ("by", "first", "last", "place"),
+    [
+        ("time", 0, 1, (0.0, 14.29)),
+        ("time", 2, 4, (28.57, 28.57)),
+        ("time", 5, 7, (71.43, 28.57)),
+        ("position", 0, 9, (0.0, 10.0)),
+        ("position", 20, 59, (20.0, 40.0)),
+    ],
+)
+def test_a_block_stands_where_its_messages_are(
+    by: Any, first: int, last: int, place: tuple[float, float]
+) -> None:
+    """On an axis of a week, or of 100 positions; in percent of its width."""
+    runs = ((first, last),)
+    begin, end = (first * DAY, last * DAY) if by == "time" else (0, 1)
+    of = survey(span("available", 10, begin, end, runs=runs), stored=100, runs=((0, 99),))
+    (block,) = lane("available", of, ChartView(by)).blocks
+    assert (block.x, block.width) == place
+
+
+@pytest.mark.parametrize(
+    ("attempts", "told"),
+    [
+        ((1,), None),
+        ((1, 1), None),
+        ((2,), "delivery attempt 2"),
+        ((3, 3), "delivery attempt 3"),
+        ((1, 4), "delivery attempt 1 to 4"),
+    ],
+)
+def test_a_block_tells_of_more_than_one_delivery_attempt(
+    attempts: tuple[int, ...], told: str | None
+) -> None:
+    each = span("available", 10, DAY)
+    of = survey(*(replace(each, delivery_attempt=number) for number in attempts))
+    (block,) = lane("available", of).blocks
+    parts = block.title.split("; ")
+    assert next((part for part in parts if "attempt" in part), None) == told
 
 
 @pytest.mark.parametrize("count", [10, 10**4, 10**9])

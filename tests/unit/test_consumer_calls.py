@@ -53,6 +53,22 @@ def test_a_wholly_malformed_call_is_refused_and_a_malformed_id_counted() -> None
     assert counted == {"success": 1, "expired": 0, "invalid": 1}
 
 
+@pytest.mark.parametrize("purged", [False, True])
+def test_an_empty_pull_keeps_what_it_has_scanned_and_nothing_else(purged: bool) -> None:
+    """ "With a filter the subscription reads the attributes of these messages once"; a time in the
+    future "acknowledges what is published until then"."""
+    store = InMemory(filter="" if purged else "attributes:delay")
+    if purged:
+        store.store.seek(NAME, time=at(60))
+        store.pull()
+    for _ in range(2):
+        store.publish("a")
+        before = store.revision()
+        for _ in range(2):
+            assert store.pull() == []
+            assert store.revision() == before + 1
+
+
 def test_a_pull_of_none_is_refused() -> None:
     """`max_messages ≤ 0` → INVALID_ARGUMENT."""
     for count in (0, -1):

@@ -62,6 +62,8 @@ def test_a_search_tells_how_far_it_is_and_ends_when_it_is_stopped(
         seen.append(message.data)
     assert seen == [b"c", b"b"]
     assert 0 < search.progress < 1
+    assert len(list(search.messages())) == 3
+    assert search.progress == 1
 
 
 def test_messages_have_the_states_that_they_have_for_the_subscription() -> None:

@@ -42,6 +42,21 @@ def test_a_micro_batch_counts_once_however_often_it_is_reported() -> None:
     assert (summary.messages, summary.commits) == (5, 2)
 
 
+class Growing(Reporting):
+    """A query that ends another micro-batch, of one message, between two looks."""
+
+    def awaitTermination(self, _: int | None = None) -> None:
+        super().awaitTermination()
+        self.recentProgress.append({"batchId": len(self.recentProgress), "count": 1})
+
+
+def test_a_micro_batch_is_counted_that_is_reported_after_those_of_an_earlier_look() -> None:
+    summary, query = Summary("stream_publish"), Growing(3, 2)
+    asked: Any = query
+    follow(asked, summary, lambda progress: int(progress["count"]))
+    assert (summary.messages, summary.commits) == (6, 5)
+
+
 class Full(io.StringIO):
     """A file on a disk that is full."""
 

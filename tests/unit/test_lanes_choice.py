@@ -9,6 +9,7 @@ import pytest
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.session import DELTA_SETTINGS, SPEED_SETTINGS
 from pubsub_delta.tables.lanes.choice import MANY_MESSAGES, Lanes
+from pubsub_delta.tables.lanes.direct.storage import address_of
 from pubsub_delta.tables.lanes.protocol import TableMissing
 from pubsub_delta.tables.lanes.s3_writers import LANE_PROPERTY, refusal_of_spark
 from pubsub_delta.tables.layout import layout_of
@@ -21,6 +22,20 @@ def lanes(root: str, lane: Any = None) -> Lanes:
 @pytest.mark.parametrize("root", ["/data/pubsub", "s3a://bucket/pubsub", "gs://bucket/pubsub"])
 def test_this_process_works_where_deltalake_reaches_the_files(root: str) -> None:
     assert lanes(root).line == f"direct lane: deltalake opens {root}"
+
+
+@pytest.mark.parametrize(
+    ("table", "address"),
+    [
+        ("delta.`/data/pubsub/topics`", "/data/pubsub/topics"),
+        ("delta.`file:/data/pubsub/topics`", "/data/pubsub/topics"),
+        ("delta.`file:///data/pubsub/topics`", "/data/pubsub/topics"),
+        ("delta.`s3a://bucket/pubsub/topics`", "s3a://bucket/pubsub/topics"),
+        ("delta.`gs://bucket/pubsub/topics`", "gs://bucket/pubsub/topics"),
+    ],
+)
+def test_a_table_is_opened_at_its_path_or_url(table: str, address: str) -> None:
+    assert address_of(table) == address
 
 
 @pytest.mark.parametrize("root", ["hdfs://host/pubsub", "dbfs:/pubsub", "main.pubsub"])
@@ -90,6 +105,17 @@ def test_without_a_session_this_process_reads_any_number_of_messages(count: int)
     for spark in (None, fail):
         found = Lanes(spark, layout_of("/data/pubsub"))
         assert found.scans(count) is found.local_scans
+
+
+@pytest.mark.parametrize("count", [1, MANY_MESSAGES - 1, MANY_MESSAGES, MANY_MESSAGES + 1])
+def test_a_session_reads_from_2_000_000_messages_on(
+    monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """ "Spark from 2,000,000 messages on …, where a session has been started"."""
+    monkeypatch.setattr(Lanes, "_spark_scans", "those of Spark")
+    session: Any = Session()
+    found = Lanes(session, layout_of("/data/pubsub"))
+    assert found.scans(count) == ("those of Spark" if count >= 2_000_000 else found.local_scans)
 
 
 class Conf:

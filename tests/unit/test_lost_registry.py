@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from pubsub_delta import DataLoss, SchemaSettings
+from pubsub_delta.tables.registry.registry import Registry
 from tests.model.memory import LAYOUT
 from tests.unit.in_memory import NAME, TOPIC, InMemory
 from tests.unit.test_layout_version import REGISTRY, USES, Use
@@ -109,3 +111,33 @@ def test_maintenance_names_a_lost_table_by_the_documented_class() -> None:
     problems = world.driver.open().maintain().problems
     assert problems
     assert all(why.startswith("DataLoss: ") for why in problems.values()), problems
+
+
+@pytest.mark.parametrize(
+    ("kind", "ask"),
+    [
+        ("topics", lambda store: store.get_topic("absent")),
+        ("topics", lambda store: store.publish("absent", [b"tea"])),
+        ("topics", lambda store: store.metrics("projects/local/topics/absent")),
+        ("subscriptions", lambda store: store.get_subscription("absent")),
+        ("subscriptions", lambda store: store.pull("absent")),
+        ("subscriptions", lambda store: store.metrics("projects/local/subscriptions/absent")),
+        ("snapshots", lambda store: store.get_snapshot("absent")),
+        ("snapshots", lambda store: store.seek(NAME, snapshot="absent")),
+        ("snapshots", lambda store: store.metrics("projects/local/snapshots/absent")),
+        ("schemas", lambda store: store.get_schema("absent")),
+    ],
+)
+def test_what_a_damaged_commit_may_have_is_not_told_to_be_absent(
+    monkeypatch: pytest.MonkeyPatch, kind: str, ask: Callable[[Any], object]
+) -> None:
+    """ "Damage is told": a row of the newest commit, if that cannot be read, is not `NotFound`."""
+
+    def check(_: Registry, checked: str) -> None:
+        if checked == kind:
+            raise DataLoss(f"{checked}: its newest commit is damaged")
+
+    world = InMemory()
+    monkeypatch.setattr(Registry, "check_newest_commit", check)
+    with pytest.raises(DataLoss, match=f"^{kind}: its newest commit"):
+        ask(world.store)

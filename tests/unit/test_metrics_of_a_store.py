@@ -14,7 +14,7 @@ from pubsub_delta.operations import metrics
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.tables.messages import sizes
 from tests.unit.builders import DAY, MINUTE, at
-from tests.unit.in_memory import NAME, InMemory
+from tests.unit.in_memory import NAME, TOPIC, InMemory
 
 
 def test_leased_messages_are_undelivered_and_outstanding_until_their_lease_is_over() -> None:
@@ -58,6 +58,17 @@ def test_a_publish_without_messages_left_is_no_sample(monkeypatch: pytest.Monkey
     store.publish("b")
     assert sum(store.store.maintain(exact=True).discarded.values()) == 1
     assert store.store.metrics(NAME)["backlog_bytes"] == 1
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_where_there_is_nothing_every_figure_is_zero_and_none_an_estimate(exact: bool) -> None:
+    store = InMemory()
+    store.store.create_snapshot("before", NAME)
+    for name in (f"projects/local/topics/{TOPIC}", NAME, "before"):
+        told = store.store.metrics(name, exact=exact)
+        nothing = [0, 0.0, {"success": 0, "expired": 0, "invalid": 0}]
+        assert [key for key in told if key != "expire_time" and told[key] not in nothing] == []
+        assert not told.estimates
 
 
 def test_a_topic_without_retention_retains_no_message() -> None:

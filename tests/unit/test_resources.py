@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import FrozenInstanceError
+from dataclasses import MISSING, FrozenInstanceError, fields
 from datetime import timedelta
 from typing import Any
 
@@ -13,13 +13,23 @@ from hypothesis import strategies as st
 
 from pubsub_delta.resources import (
     AckResult,
+    BatchSettings,
+    DeadLetterPolicy,
     ExpirationPolicy,
+    FlowControl,
     Ids,
+    LimitExceededBehavior,
     Message,
+    NoWrapper,
     Page,
+    PublishFlowControl,
     ReceivedMessage,
+    RetryPolicy,
     Snapshot,
+    Subscription,
+    Topic,
 )
+from pubsub_delta.table_config import TableConfig
 from tests.unit.builders import START, at
 
 texts = st.lists(st.text(max_size=3), max_size=6)
@@ -141,3 +151,29 @@ def test_no_ttl_means_never() -> None:
 def test_values_cannot_be_changed(value: Any, field: str) -> None:
     with pytest.raises(FrozenInstanceError):
         setattr(value, field, None)
+
+
+@pytest.mark.parametrize(
+    ("made", "usual"),
+    [
+        (Message(), (b"", "")),
+        (Topic("t"), (None, None)),
+        (RetryPolicy(), (timedelta(seconds=10), timedelta(seconds=600))),
+        (DeadLetterPolicy("t"), (5,)),
+        (ExpirationPolicy(), (timedelta(days=31),)),
+        (NoWrapper(), (False,)),
+        (TableConfig("t"), (False, False, False, False, None)),
+        (
+            Subscription("s", "t"),
+            (10, timedelta(days=7), False, ExpirationPolicy("31d"), "", False, False),
+        ),
+        (FlowControl(), (10_000, 100 * 1024 * 1024, timedelta(hours=1))),
+        (PublishFlowControl(), (1_000, 10_000_000, LimitExceededBehavior.BLOCK)),
+        (BatchSettings(), (1_000, 10_000_000, timedelta(seconds=0.05))),
+    ],
+    ids=lambda given: None if isinstance(given, tuple) else type(given).__name__,
+)
+def test_a_value_has_pubsubs_defaults(made: Any, usual: tuple[object, ...]) -> None:
+    """Pub/Sub: a deadline of 10 seconds, a retention of 7 days, 5 attempts, 10 to 600 seconds."""
+    taken = [each.name for each in fields(made) if each.default is not MISSING]
+    assert tuple(getattr(made, name) for name in taken)[: len(usual)] == usual

@@ -50,7 +50,11 @@ def test_without_exact_only_whole_days_are_deleted() -> None:
     store = acked_and_unacked()
     store.be_at(HOUR)
     assert run(store, exact=False).discarded == {}
+    store.ack("unacked")
+    assert run(store, exact=False).discarded == {}
     assert store.stored() == ["acked", "unacked"]
+    store.be_at(DAY)
+    assert run(store, exact=False).discarded == {f"projects/local/topics/{TOPIC}": 2}
 
 
 def test_what_came_since_the_last_commit_of_a_subscription_is_kept() -> None:

@@ -12,7 +12,7 @@ pytest.importorskip("grpc_tools")
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.schemas.protobuf import check_compatible, check_compiled
 from pubsub_delta.policy.schemas.types import DecimalOf, ListOf, MapOf, RecordOf, SchemaMismatch
-from pubsub_delta.protoc import compile_proto
+from pubsub_delta.protoc import _reason, compile_proto
 from pubsub_delta.schemas import Encoding
 from tests.unit.schema_cases import PROTO, compiled
 
@@ -221,3 +221,20 @@ def test_a_message_is_read_by_its_own_revision_as_another_one_has_it() -> None:
     old, new = compiled(proto3("string a = 1; string b = 2;")), compiled(proto3("string a = 1;"))
     assert old.values(b'{"a": "x", "b": "y"}', JSON, new) == {"a": "x"}
     assert new.values(b"\x0a\x01x", BINARY, old) == {"a": "x", "b": ""}
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        (
+            "schema.proto:1:2: no type.\nschema.proto:3:1: no name.\n",
+            "1:2: no type.; 3:1: no name.",
+        ),
+        ("schema.proto:1:1: warning: unused.\nschema.proto:3:1: no name.\n", "3:1: no name."),
+        ("schema.proto:1:1: warning: unused.\n\nout of memory\n", "out of memory"),
+        ("", ""),
+    ],
+)
+def test_the_compilers_errors_are_told_without_its_warnings(output: str, told: str) -> None:
+    """ "Every message says what was wrong": where there is no error of a line, its last one."""
+    assert _reason(output) == told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -268,3 +269,11 @@ def test_a_topic_of_the_same_name_has_no_schema(world: InMemory) -> None:
     world.store.delete_topic(TOPIC)
     world.store.create_topic(TOPIC)
     assert told(world) is None
+
+
+def test_a_topic_that_is_forgotten_while_somebody_publishes_has_no_schema(world: InMemory) -> None:
+    topic = world.store.get_topic(TOPIC)
+    world.store.delete_topic(TOPIC)
+    world.tables.registry.forget_topic(topic.uid)
+    told = world.tables.registry.schema_of(topic)
+    assert told == (replace(topic, schema_settings=None), None)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from itertools import pairwise
@@ -19,6 +21,7 @@ from pubsub_delta import NoWrapper, PushConfig, RetryPolicy
 from pubsub_delta.policy import push_window
 from pubsub_delta.policy.push_window import FIRST_SIZE
 from pubsub_delta.server import dispatcher, pushing
+from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.exporting import ServerExporter
 from tests.endpoints import Pushed, listening
 from tests.servers import free_port
@@ -31,6 +34,7 @@ from tests.unit.serving import (
     eventually,
     serving,
 )
+from tests.unit.serving_calls import NAME, Calls, running
 from tests.unit.serving_push import SELDOM, publish_all, pushing_to
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -141,6 +145,25 @@ def test_with_a_retry_policy_there_is_no_push_backoff(monkeypatch: pytest.Monkey
         with serving(store) as address, clients(address) as (publisher, _):
             publish_all(publisher, "a")
             eventually(lambda: len(endpoint.requests) >= 4)
+
+
+def test_a_failure_during_a_pause_makes_it_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pub/Sub: push backoff "exponentially increases"; the end of the first pause is none then."""
+    pauses = iter([timedelta(seconds=0.01), timedelta(hours=1)])
+    monkeypatch.setattr(push_window.PushWindow, "pause", lambda *_: next(pauses))
+
+    async def test(calls: Calls) -> None:
+        config = PushConfig("http://127.0.0.1:1/")
+        pushed = replace(calls.store.get_subscription(NAME), push_config=config)
+        serves = await calls.hub.pulled(NAME)
+        pusher = pushing.Pusher(serves, pushed, Counters(), calls.backend.now, None)
+        for _ in range(2):
+            pusher._back_off(calls.backend.now(), "500")
+        await asyncio.sleep(0.05)
+        assert pusher._consumer.is_paused
+        await pusher.stop(0)
+
+    running(test)
 
 
 def test_after_a_pause_what_failed_is_looked_for_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -307,18 +307,30 @@ def test_messages_of_a_key_wait_while_a_client_that_left_has_earlier_ones() -> N
     running(test, enable_message_ordering=True)
 
 
-def test_a_client_that_breaks_off_is_given_no_more() -> None:
-    """Its connection may be lost: messages would wait for it until their deadlines."""
+@pytest.mark.parametrize("says_so", [False, True])
+def test_a_client_that_breaks_off_is_given_no_more(says_so: bool) -> None:
+    """Its connection may be lost, or it reads no more: messages would wait for it until their
+    deadlines."""
 
     async def test(calls: Calls) -> None:
+        ended = asyncio.Event()
+
+        async def requests() -> AsyncIterator[Any]:
+            yield request(subscription=NAME, stream_ack_deadline_seconds=60)
+            await ended.wait()
+
         await calls.publish("a")
-        responses = calls.stream(opening())
+        responses: Any = calls.stream(requests())
         assert (await anext(responses)).received_messages
         dispatcher_of_it = calls.hub.running(NAME)
         assert dispatcher_of_it is not None
-        closing: Any = responses
-        await closing.aclose()
+        if says_so:
+            ended.set()
+            await asyncio.sleep(0.01)
+        else:
+            await responses.aclose()
         assert not dispatcher_of_it._receivers
+        await responses.aclose()
 
     running(test)
 

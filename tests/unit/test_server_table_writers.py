@@ -209,6 +209,24 @@ def test_a_table_that_this_server_has_set_is_written_to_at_once(
     running(test)
 
 
+def test_another_table_that_this_server_has_set_is_written_to_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # "A change by this server takes effect at once": its writer waits for nothing else
+    written = Written()
+
+    async def test(calls: Calls) -> None:
+        monkeypatch.setattr(calls.backend, "write_table", written.write)
+        writers = TableWriters(calls.hub, SELDOM)
+        plain = calls.store.get_subscription(NAME)
+        for n in range(3):
+            await writers.run_worker(replace(plain, table_config=TableConfig(f"shop.orders{n}")))
+            await soon(lambda: written == [NAME] * (n + 1))  # noqa: B023
+        await writers.end_workers()
+
+    running(test)
+
+
 def test_nobody_can_pull_from_a_table_subscription(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its messages are written to the table: a pull is refused before it waits for any."""
 

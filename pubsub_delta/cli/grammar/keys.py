@@ -69,6 +69,8 @@ def value_at(record: Any, key: Key) -> Any:
     '7'
     >>> value_at({"a": [{"b": 1}, {"b": 2}]}, ("a", None, "b"))
     [1, 2]
+    >>> value_at({"a": {"x": {"b": 1}, "y": {"b": 2}}}, ("a", None, "b"))
+    [1, 2]
     """
     found = record
     for at, part in enumerate(key):

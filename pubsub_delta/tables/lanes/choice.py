@@ -66,8 +66,8 @@ class Lanes:
         self._started: SparkSession | None = None
         self._is_same = False
         self._properties_on_s3: Mapping[str, str] | None = None
-        if spark is not None and not _is_factory(spark):
-            self._start(cast("SparkSession", spark))
+        if spark is not None and not callable(spark):
+            self._start(spark)
 
     @property
     def layout(self) -> Layout:
@@ -295,7 +295,3 @@ class Lanes:
 
         hadoop = self._hadoop if self._started is None else settings_of(self._started)
         return storage_options(hadoop, root)
-
-
-def _is_factory(spark: object) -> bool:
-    return callable(spark) and not hasattr(spark, "createDataFrame")

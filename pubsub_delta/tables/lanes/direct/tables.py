@@ -81,7 +81,7 @@ class DirectLane:
                             address,
                             completed(rows, schema.columns),
                             mode="error",
-                            partition_by=partitions or None,
+                            partition_by=partitions,
                             configuration=properties,
                             storage_options=self.open_tables.options,
                         )
