@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -21,3 +22,11 @@ def _log_as_before() -> Iterator[None]:
     for logger, handlers, propagate, level in before:
         logger.handlers, logger.propagate = handlers, propagate
         logger.setLevel(level)
+
+
+@pytest.fixture
+def hangups() -> Iterator[None]:
+    """Let SIGHUP be noticed, also where it is ignored, as in tests that run by ``nohup``."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)

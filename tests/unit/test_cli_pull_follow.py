@@ -131,6 +131,7 @@ def ended_by(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(click, "echo", closed)
 
 
+@pytest.mark.usefixtures("hangups")
 @each_end
 def test_a_pull_that_is_ended_gives_back_what_is_not_printed(
     world: World, monkeypatch: pytest.MonkeyPatch, end: str
@@ -144,6 +145,7 @@ def test_a_pull_that_is_ended_gives_back_what_is_not_printed(
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, "a shell goes on with other commands"
 
 
+@pytest.mark.usefixtures("hangups")
 @each_end
 def test_ctrl_c_gives_back_what_is_not_printed(
     world: World, monkeypatch: pytest.MonkeyPatch, end: str

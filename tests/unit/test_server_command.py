@@ -193,6 +193,7 @@ def test_what_does_not_go_together_is_refused_at_every_address(fields: dict[str,
             Security(**fields, insecure=True).check(host)
 
 
+@pytest.mark.usefixtures("hangups")
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_server_ends_in_order_when_it_is_told_to_or_its_terminal_ends(
     ending: signal.Signals, tmp_path: Path
