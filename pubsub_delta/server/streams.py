@@ -61,8 +61,7 @@ class Stream:
             max_unsent=MOST_UNSENT,
         )
         dispatcher = await self._hub.pulled(name)
-        leaser = dispatcher.leaser
-        queue = ResponseQueue(consumer, dispatcher.sent, leaser.forget_confirmed)
+        queue = ResponseQueue(consumer, dispatcher.sent, dispatcher.leaser.forget_confirmed)
         reader = _RequestReader(dispatcher, consumer, queue)
         reading = asyncio.create_task(reader.read(iterator, first))
         dispatcher.join(Receiver(consumer, queue.put, queue.end))

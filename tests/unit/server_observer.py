@@ -162,10 +162,7 @@ class Observer:
             return  # of an earlier life, or before a seek; its server does not know of it yet
         if seen.is_over or (seen.acked and self._is_final(position)):
             raise self.violated("what is acknowledged does not come again", what)
-        if not self.rules.attempts >= given.attempt >= min(self.rules.attempts, 1):
-            raise self.violated(
-                "the attempts of dead letters are counted", f"{given.attempt}; {what}"
-            )
+        self._check_attempt(given.attempt, seen, what)
         if self.rules.alone:
             self._check_alone(position, now, what)
             self._check_key(position, seen, what)

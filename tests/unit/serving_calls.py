@@ -27,10 +27,10 @@ TOPIC = "projects/local/topics/flights"
 NAME = "projects/local/subscriptions/delays"
 
 
-class _Context:
+class Context:
     """What a call knows of its client: how long it waits still, or that it waits for ever."""
 
-    def __init__(self, remaining: float | None) -> None:
+    def __init__(self, remaining: float | None = None) -> None:
         self._remaining = remaining
 
     def time_remaining(self) -> float | None:
@@ -123,10 +123,15 @@ class Calls:
     async def _answer(
         self, service: str, name: str, fields: dict[str, Any], waits: float | None = None
     ) -> Any:
-        method = "".join(f"_{each.lower()}" if each.isupper() else each for each in name)[1:]
         request = SERVICES[service][name].request(**fields)
-        call = getattr(self._services[service], method)(request, _Context(waits))
+        call = method_of(self._services[service], name)(request, Context(waits))
         return await asyncio.wait_for(call, waits or LONG)
+
+
+def method_of(service: object, name: str) -> Callable[[Any, Context], Any]:
+    """Return the method of a service that answers a call."""
+    words = "".join(f"_{each.lower()}" if each.isupper() else each for each in name)
+    return getattr(service, words[1:])  # type: ignore[no-any-return]
 
 
 def request(**fields: Any) -> Any:

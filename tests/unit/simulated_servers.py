@@ -31,6 +31,7 @@ from pubsub_delta.server.table_writing import TableWriters
 from pubsub_delta.server.timing import Timing
 from tests.model.drivers import MemoryPubSub
 from tests.unit.server_observer import Client, Delivered, Observer
+from tests.unit.serving_calls import Context, method_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -93,13 +94,6 @@ class SimulatedBackend(StoreBackend):
             await asyncio.Event().wait()
 
 
-class Waits:
-    """What a call knows of its client: it waits for ever."""
-
-    def time_remaining(self) -> float | None:
-        return None
-
-
 class SimulatedServer:
     """A server, its pushers and its journals, without sockets."""
 
@@ -123,10 +117,9 @@ class SimulatedServer:
 
     async def call(self, service: str, name: str, /, **fields: Any) -> Any:
         """Call a method; Unavailable if the server is killed before it is answered."""
-        method = "".join(f"_{each.lower()}" if each.isupper() else each for each in name)[1:]
         asked = SERVICES[service][name].request(**fields)
-        called = getattr(self._services[service], method)
-        return await self._answer(partial(called, asked, Waits()))
+        called = method_of(self._services[service], name)
+        return await self._answer(partial(called, asked, Context()))
 
     async def stream(self, requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Yield the responses of a StreamingPull, and close it when they are not read further."""
