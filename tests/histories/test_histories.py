@@ -18,6 +18,7 @@ from tests.histories.run import run
 from tests.histories.shrinking import candidates, shrink, size
 
 SEED = int(os.environ.get("SEED") or time.time())
+"""The first seed. Tests are named by their number: each worker of pytest-xdist reads the time."""
 HISTORIES = int(os.environ.get("HISTORIES", "2"))
 
 
@@ -59,20 +60,20 @@ def test_a_failing_plan_is_made_smaller() -> None:
 
 @pytest.mark.trial
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("seed", range(SEED, SEED + HISTORIES))
+@pytest.mark.parametrize("number", range(HISTORIES))
 def test_what_several_processes_saw_breaks_no_promise(
-    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    number: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _check(plans.draw(seed), tmp_path, capsys)
+    _check(plans.draw(SEED + number), tmp_path, capsys)
 
 
 @pytest.mark.trial
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("seed", range(SEED, SEED + (HISTORIES + 3) // 4))
+@pytest.mark.parametrize("number", range((HISTORIES + 3) // 4))
 def test_what_processes_of_both_lanes_saw_breaks_no_promise(
-    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    number: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _check(plans.draw(seed, spark=True), tmp_path, capsys)
+    _check(plans.draw(SEED + number, spark=True), tmp_path, capsys)
 
 
 def _check(plan: plans.Plan, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
