@@ -51,7 +51,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-NEED_JAVA = ("tests/acceptance/", "tests/delta/", "tests/spark_lane/")
+_ACCEPTANCE = "cli", "data_source", "docs", "export", "job", "notebooks", "processes", "streaming"
+NEED_SESSION = (
+    "tests/delta/",
+    "tests/spark_lane/",
+    *(f"tests/acceptance/test_{each}" for each in _ACCEPTANCE),
+)
+"""Where tests share the run's Spark session. Others of ``tests/acceptance`` start processes."""
 
 OF_THEIR_OWN = {
     "clients": "needs Node.js, and Google's client for it from npm: make client-test",
@@ -85,10 +91,10 @@ NOT_REMOTE = {
 
 
 class OneWorkerForSpark(LoadScopeScheduling):  # type: ignore[misc]
-    """Gives one worker all tests that need Java, so that they share a session and its JVM."""
+    """Gives one worker all tests that share the Spark session, so that there is one JVM of it."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "spark" if nodeid.startswith(NEED_JAVA) else nodeid
+        return "spark" if nodeid.startswith(NEED_SESSION) else nodeid
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneWorkerForSpark | None:
