@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Generic, TypeAlias, TypeVar
 
 from pubsub_delta.policy.ack_requests import AckRequest, AckResponse, PositionsByLease
@@ -153,28 +153,31 @@ class AckBuffer(Generic[W]):
         """Give back messages that no consumer has processed: their deliveries do not fail."""
         self._open.give_back(lease_id, positions)
 
-    def request(self, extensions: Mapping[timedelta, PositionsByLease]) -> AckRequest:
-        """Return a request for everything that waits, and for extensions of leases.
+    def request(
+        self,
+        own: Mapping[timedelta, PositionsByLease],
+        known_ends: Mapping[datetime, PositionsByLease],
+    ) -> AckRequest:
+        """Return a request for everything that waits, and for the consumer's own deadlines.
 
-        The lease of a delivery with a new deadline is not extended. A request that was not settled,
-        as its commit failed, is part of the next one.
+        ``own``: extensions, and zero for what has expired. They do not count where a new deadline
+        of the delivery waits. A request that was not settled, as its commit failed, is part of the
+        next one.
         """
         if self._sent is not None:
             self._sent.add(self._next)
         pending = self._sent = self._sent or self._next
         self._next = _Pending()
         asked: dict[timedelta, dict[int, list[int]]] = {}
-        for lease_id, moved in pending.deadlines.items():
-            for position, deadline in moved.items():
+        for lease_id, by_position in pending.deadlines.items():
+            for position, deadline in by_position.items():
                 asked.setdefault(deadline, {}).setdefault(lease_id, []).append(position)
         deadlines = {deadline: _by_lease(lists) for deadline, lists in asked.items()}
-        moved_of = {lease: Positions.of(moved) for lease, moved in pending.deadlines.items()}
-        for deadline, extended in extensions.items():
+        modified = {of: Positions.of(named) for of, named in pending.deadlines.items()}
+        for deadline, owned in own.items():
             named = deadlines.setdefault(deadline, {})
-            for lease_id, positions in extended.items():
-                named[lease_id] = named.get(lease_id, _NONE) | (
-                    positions - moved_of.get(lease_id, _NONE)
-                )
+            for lease_id, positions in _without(owned, modified).items():
+                named[lease_id] = named.get(lease_id, _NONE) | positions
         repeated: dict[int, list[int]] = {}
         for (lease_id, position), _ in pending.repeated:
             repeated.setdefault(lease_id, []).append(position)
@@ -183,6 +186,7 @@ class AckBuffer(Generic[W]):
             {deadline: found for deadline, named in deadlines.items() if (found := _some(named))},
             dict(pending.given_back),
             _by_lease(repeated),
+            {end: _some(_without(named, modified)) for end, named in known_ends.items()},
         )
 
     def settle(self, response: AckResponse) -> list[Settled[W]]:
@@ -210,6 +214,10 @@ class AckBuffer(Generic[W]):
 
 def _by_lease(lists: Mapping[int, list[int]]) -> dict[int, Positions]:
     return {lease_id: Positions.of(positions) for lease_id, positions in lists.items()}
+
+
+def _without(named: PositionsByLease, others: Mapping[int, Positions]) -> dict[int, Positions]:
+    return {of: positions - others.get(of, _NONE) for of, positions in named.items()}
 
 
 def _some(named: dict[int, Positions]) -> dict[int, Positions]:

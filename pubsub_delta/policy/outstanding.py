@@ -22,6 +22,7 @@ from pubsub_delta.policy.positions import Positions
 _NONE = Positions()
 _STEP = timedelta(seconds=10)
 """Deadlines are written in steps: one for each message would be too many for an ack state."""
+_SECOND = timedelta(seconds=1)
 
 
 @dataclass(eq=False, slots=True)
@@ -29,8 +30,8 @@ class Delivery:
     """One delivery of a message that was read.
 
     ``size``: its bytes. ``key``: its ordering key, or "" without ordering. ``deadline``: until when
-    a client has it, None before it was sent. ``is_outstanding``: whether it is still leased, and
-    not acked or nacked.
+    a client has it, None before it was sent. ``leased_until``: the end of its lease, unless another
+    process has moved that. ``is_outstanding``: whether it is still leased, and not acked or nacked.
     """
 
     lease_id: int
@@ -38,6 +39,7 @@ class Delivery:
     size: int
     key: str = ""
     deadline: datetime | None = None
+    leased_until: datetime | None = field(default=None, init=False)
     is_outstanding: bool = field(default=False, init=False)
 
     @property
@@ -75,30 +77,51 @@ class OutstandingLease(Generic[D]):
         """Every message that is outstanding."""
         return self.unread | Positions.of(self.read)
 
-    def deadlines(self, now: datetime) -> dict[timedelta, Positions]:
+    def deadlines(self, now: datetime, *, is_last: bool = False) -> dict[timedelta, Positions]:
         """Return the messages to extend, by the length of their lease from now.
 
         A message that a client has stays leased until its deadline at least, even if this process
-        ends before.
+        ends before; and no longer if this is the last time (``is_last``).
         """
         by_end: dict[datetime | None, list[int]] = {}
         for position, delivery in self.read.items():  # there may be a hundred thousand of them
             by_end.setdefault(delivery.deadline, []).append(position)
         found: dict[timedelta, list[Positions]] = {self.length: [self.unread]}
         for end, positions in by_end.items():
-            late = end is not None and end > now + self.length
-            deadline = -((now - end) // _STEP) * _STEP if late and end is not None else self.length
+            deadline = self.length
+            if end is not None and is_last:
+                deadline = max(-((now - end) // _SECOND), 1) * _SECOND
+            elif end is not None and end > now + self.length:
+                deadline = -((now - end) // _STEP) * _STEP
             found.setdefault(deadline, []).append(Positions.of(positions))
         joined = {deadline: Positions.union(parts) for deadline, parts in found.items()}
         return {deadline: positions for deadline, positions in joined.items() if positions}
 
+    def known_ends(self, asked: Positions) -> dict[datetime, Positions]:
+        """Return the messages that clients have, of those asked for, by the end of their lease.
+
+        No other process has moved the others: nobody knows their ack ids yet.
+        """
+        found: dict[datetime, list[int]] = {}
+        for position, delivery in self.read.items() if asked else ():
+            if delivery.deadline is not None and position in asked:
+                found.setdefault(delivery.leased_until or self.until, []).append(position)
+        return {end: Positions.of(positions) for end, positions in found.items()}
+
 
 @dataclass(frozen=True)
 class Applied(Generic[D, W]):
-    """The result of a response: deliveries that this consumer has lost, and settled waiters."""
+    """The result of a response.
+
+    ``lost``: deliveries that this consumer has lost. ``settled``: waiters. ``moved``: deliveries
+    whose lease another process has moved, by its end: a client has them until then at least.
+    ``failed``: how many of the expired deliveries were not among them.
+    """
 
     lost: list[D]
     settled: list[Settled[W]]
+    moved: dict[D, datetime]
+    failed: int
 
 
 class Outstanding(Generic[D, W]):
@@ -113,8 +136,11 @@ class Outstanding(Generic[D, W]):
         self.acks: AckBuffer[W] = AckBuffer()
         self.messages = self.bytes = 0
         """Bytes of the messages that were read and are outstanding."""
+        self.expired: dict[Place, D] = {}
+        """Deliveries whose deadline has passed; they are outstanding until a request is applied."""
         self._extended_at = extended_at
         self._extending: dict[int, timedelta] = {}
+        self._is_last = False
 
     def __len__(self) -> int:
         """Return how many messages are outstanding, read or not."""
@@ -147,6 +173,7 @@ class Outstanding(Generic[D, W]):
             if delivery.position not in lease.unread or delivery.key in lease.returned_keys:
                 continue
             delivery.is_outstanding = True
+            delivery.leased_until = lease.until
             lease.read[delivery.position] = delivery
             if delivery.key:
                 lease.by_key.setdefault(delivery.key, {})[delivery.position] = delivery
@@ -171,6 +198,13 @@ class Outstanding(Generic[D, W]):
         """
         self.acks.modify_ack_deadline(delivery.place, NACK, waiter)
         return self._return(delivery)
+
+    def expire(self, delivery: D) -> None:
+        """Let a delivery fail by the next request, as its client's deadline has passed.
+
+        It does not fail if another process has given it a later one.
+        """
+        self.expired[delivery.place] = delivery
 
     def give_back(self, delivery: D) -> list[D]:
         """Give a delivery back as if it had never been leased; it does not fail.
@@ -203,7 +237,7 @@ class Outstanding(Generic[D, W]):
         if lease is None or not positions:
             return []
         lease.unread -= positions
-        lost = [each for position, each in lease.read.items() if position in positions]
+        lost = self._of(lease_id, positions)
         self._all_taken_off(lost)
         self._forget_if_empty(lease_id)
         return lost
@@ -223,17 +257,30 @@ class Outstanding(Generic[D, W]):
         """Return whether a lease is to be extended."""
         return any(self._is_due(lease, now) for lease in self.leases.values())
 
+    def end(self) -> None:
+        """Let the next request shorten all leases to the deadlines of clients."""
+        self._is_last = True
+
     def request(self, now: datetime) -> AckRequest:
         """Return the request to send to the store now, with the due extensions of leases."""
         self._extending.clear()
-        extensions: dict[timedelta, dict[int, Positions]] = {}
+        own: dict[timedelta, dict[int, Positions]] = {}
+        known_ends: dict[datetime, dict[int, Positions]] = {}
+        expired: dict[int, list[int]] = {}
+        for lease_id, position in self.expired:
+            expired.setdefault(lease_id, []).append(position)
         for lease_id, lease in self.leases.items():
-            if self._is_due(lease, now):
-                deadlines = lease.deadlines(now)
+            failing = Positions.of(expired.get(lease_id, ()))
+            asked = {NACK: failing} if failing else {}
+            if self._is_last or self._is_due(lease, now):
+                deadlines = lease.deadlines(now, is_last=self._is_last)
                 self._extending[lease_id] = min(deadlines, default=lease.length)
-                for deadline, positions in deadlines.items():
-                    extensions.setdefault(deadline, {})[lease_id] = positions
-        return self.acks.request(extensions)
+                asked |= {of: positions - failing for of, positions in deadlines.items()}
+            for deadline, positions in asked.items():
+                own.setdefault(deadline, {})[lease_id] = positions
+            for end, positions in lease.known_ends(Positions.union(asked.values())).items():
+                known_ends.setdefault(end, {})[lease_id] = positions
+        return self.acks.request(own, known_ends)
 
     def apply(self, request: AckRequest, response: AckResponse, now: datetime) -> Applied[D, W]:
         """Apply the response to the request of ``now``.
@@ -241,16 +288,44 @@ class Outstanding(Generic[D, W]):
         Messages whose extension failed are lost, and so are all that were leased before a seek.
         """
         settled = self.acks.settle(response)
+        expired = self._take_expired(request)
         lost = self.forget([each for each in self.leases if each < response.first_lease_id])
         for deadline, named in request.deadlines.items():
-            kept = response.deadlines[deadline].success
+            success = response.deadlines[deadline].success
             for lease_id, positions in named.items():
-                lost += self.lose(lease_id, positions - kept.get(lease_id, _NONE))
+                kept = success.get(lease_id, _NONE)
+                lost += self.lose(lease_id, positions - kept)
+                for delivery in self._of(lease_id, kept):
+                    delivery.leased_until = now + deadline
         for lease_id in self._extending.keys() & self.leases.keys():
             self.leases[lease_id].until = now + self._extending[lease_id]
-        return Applied(lost, settled)
+        moved = {
+            delivery: end
+            for end, named in response.moved_ends.items()
+            for lease_id, positions in named.items()
+            for delivery in self._of(lease_id, positions)
+        }
+        failed = [delivery for delivery in expired if delivery not in moved]
+        for delivery in failed:
+            lost += [delivery, *self._return(delivery)]
+        return Applied(lost, settled, moved, len(failed))
 
     # Inside
+
+    def _of(self, lease_id: int, positions: Positions) -> list[D]:
+        """Return those of some messages that were read."""
+        lease = self.leases.get(lease_id)
+        if lease is None:
+            return []
+        if len(positions) < len(lease.read):
+            return [lease.read[of] for of in positions if of in lease.read]
+        return [each for position, each in lease.read.items() if position in positions]
+
+    def _take_expired(self, request: AckRequest) -> list[D]:
+        """Return the expired deliveries of a request, and forget that they have expired."""
+        asked = request.deadlines.get(NACK, {})
+        places = [place for place in self.expired if place[1] in asked.get(place[0], _NONE)]
+        return [self.expired.pop(place) for place in places]
 
     def _is_due(self, lease: OutstandingLease[D], now: datetime) -> bool:
         return lease.until - now < lease.length * self._extended_at
@@ -270,6 +345,7 @@ class Outstanding(Generic[D, W]):
         if not delivery.is_outstanding:
             return
         delivery.is_outstanding = False
+        self.expired.pop(delivery.place, None)
         self.messages -= 1
         self.bytes -= delivery.size
         lease = self.leases.get(delivery.lease_id)

@@ -77,7 +77,7 @@ class Delivery(outstanding.Delivery):
     received: ReceivedMessage = field(kw_only=True)
     consumer: Consumer | None = field(default=None, kw_only=True)
     memory: Memory | None = field(default=None, kw_only=True)
-    _is_whole: bool = field(default=True, init=False)
+    is_sent: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         if self.memory is not None:
@@ -85,12 +85,14 @@ class Delivery(outstanding.Delivery):
 
     def __del__(self) -> None:
         if self.memory is not None:
-            self.memory.add(-1, -self.size if self._is_whole else 0)
+            self.memory.add(-1, 0 if self.is_sent else -self.size)
 
     def was_sent(self) -> None:
         """Drop the data and the attributes, which were sent."""
-        if self._is_whole and self.memory is not None:
-            self._is_whole = False
+        if self.is_sent:
+            return
+        self.is_sent = True
+        if self.memory is not None:
             was = self.received
             self.received = ReceivedMessage(
                 was.ack_id,

@@ -157,7 +157,7 @@ class Dispatcher:
         self.leaser.acks.hold()
         try:
             async with self._exchanging:
-                if self.leaser.acks:
+                if self.leaser.has_request:
                     await self._exchange(0)
                 yield
         finally:
@@ -226,13 +226,13 @@ class Dispatcher:
         self._counters.expired += self.leaser.expire(now)
         self._tracing.expired(now)
         self._give_back_unclaimed(now)
-        if self.leaser.acks and not self._stopping:
+        if self.leaser.has_request and not self._stopping:
             passed = max(0.0, (now - self._exchanged).total_seconds())
             await asyncio.sleep(max(0.0, self._timing.gather - passed))
         now = self._now()
         wanted = self._wanted(now)
         polled_for = list(self._receivers.values()) if wanted else []
-        if wanted or self.leaser.acks or self.leaser.extension_due(now):
+        if wanted or self.leaser.has_request or self.leaser.extension_due(now):
             async with self._exchanging:
                 written = await self._exchange(wanted)
             polled_for = polled_for if written else []
@@ -260,7 +260,7 @@ class Dispatcher:
         held_up = len(self.leaser.assigner.waiting) if free else 0
         missing = min(goal - waiting + held_up, MOST_PREFETCHED - waiting)
         # An exchange that takes place anyway polls as well.
-        return max(missing, 0) if self._is_poll_due(now) or self.leaser.acks else 0
+        return max(missing, 0) if self._is_poll_due(now) or self.leaser.has_request else 0
 
     def _is_poll_due(self, now: datetime) -> bool:
         """Return whether the pause after a poll is over, or the clock was set back in it."""
@@ -277,7 +277,7 @@ class Dispatcher:
             length = self.leaser.length
             with self._tracing.committing(self.name):
                 done = await self._in_thread(
-                    lambda: self._channel.exchange(request, wanted, self._now(), length)
+                    partial(self._channel.exchange, request, wanted, now, length)
                 )
         except (NotFound, Detached) as error:
             self.close(error)
@@ -289,7 +289,7 @@ class Dispatcher:
         self.leaser.request_took(self._exchanged - now)
         self._failures = 0
         self._counters.exchanges += 1
-        self.leaser.apply(request, done.response, now)
+        self._counters.expired += self.leaser.apply(request, done.response, now)
         self.update(done.subscription)
         found = 0
         if done.leased is not None:
@@ -385,9 +385,9 @@ class Dispatcher:
         async with self._exchanging:  # what a seek or another operation holds back is released
             self._unread.clear()
             self._journal.end()
-            self.leaser.end_leases(self._now())
+            self.leaser.end_leases()
             for _ in range(_FAILURES):
-                if not self.leaser.acks:
+                if not self.leaser.has_request:
                     return
                 await self._exchange(0)
 

@@ -8,7 +8,6 @@ soon for waiting messages, and at the deadlines of consumers for others.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import TypeAlias
@@ -25,6 +24,7 @@ from pubsub_delta.server.ack_failures import TRANSIENT
 from pubsub_delta.server.ack_futures import AckFuture
 from pubsub_delta.server.assigner import Assigner, Delivery
 from pubsub_delta.server.memory import Memory
+from pubsub_delta.server.sent_deliveries import SentDeliveries
 
 LEASE = timedelta(seconds=12)
 """The shortest lease."""
@@ -43,12 +43,6 @@ the cache.
 
 _EXTENDED_AT = 2 / 3
 _REQUESTS_IN_A_LEASE = 8
-_DEADLINES_THAT_NO_LONGER_COUNT = 1_000
-"""The least number of deadlines to keep, besides one for each message: a client can move a deadline
-for ever.
-"""
-
-_SECOND = timedelta(seconds=1)
 
 _Waiter: TypeAlias = tuple[str, AckFuture]
 
@@ -90,11 +84,11 @@ class Leaser:
         self.assigner = Assigner(ordered=ordered)
         self.outstanding: Outstanding[Delivery, _Waiter] = Outstanding(_EXTENDED_AT)
         self._confirms = confirms
-        self._by_ack_id: dict[str, Delivery] = {}
-        self._deadlines: list[tuple[datetime, str]] = []  # also some that no longer count
+        self._sent = SentDeliveries()
         self._acknowledged: dict[str, None] = {}
         self._nacked: dict[str, None] = {}
         self._first_lease_id = 0
+        self._is_over = False
         self._slowest_request = timedelta(0)
 
     @property
@@ -142,8 +136,7 @@ class Leaser:
         """Note that a consumer has messages from now on, and its ack deadline."""
         deadline = now + timedelta(seconds=seconds)
         for delivery in deliveries:
-            self._by_ack_id[delivery.received.ack_id] = delivery
-            self._set_deadline(delivery, deadline)
+            self._sent.set_deadline(delivery, deadline)
 
     @property
     def confirms(self) -> bool:
@@ -154,6 +147,11 @@ class Leaser:
     def is_empty(self) -> bool:
         """Whether nothing is outstanding, and nothing waits for a request."""
         return not self.outstanding.leases and not self.acks
+
+    @property
+    def has_request(self) -> bool:
+        """Whether something waits for a request that is not an extension of a lease."""
+        return bool(self.acks or self.outstanding.expired or (self._is_over and not self.is_empty))
 
     @property
     def waiting(self) -> int:
@@ -179,7 +177,7 @@ class Leaser:
         """
         future = AckFuture()
         for ack_id in ack_ids:
-            delivery = self._by_ack_id.get(ack_id)
+            delivery = self._sent.get(ack_id)
             if delivery is not None:
                 self._release(delivery)
                 self.outstanding.acknowledge(delivery, self._waiter(ack_id, future))
@@ -214,7 +212,7 @@ class Leaser:
         for ack_id in ack_ids:
             if self.exactly_once and not seconds and ack_id in self._nacked:
                 continue
-            delivery = self._by_ack_id.get(ack_id)
+            delivery = self._sent.get(ack_id)
             if delivery is None:
                 place = self._place_of(ack_id, future)
                 if place is not None:
@@ -222,7 +220,7 @@ class Leaser:
             elif not seconds:
                 self._nack(delivery, self._waiter(ack_id, future))
             else:
-                self._set_deadline(delivery, now + deadline)
+                self._sent.set_deadline(delivery, now + deadline)
                 until = self.outstanding.leases[delivery.lease_id].until
                 if self.confirms and until < now + deadline:
                     self._modify(delivery.place, max(deadline, self.length), ack_id, future)
@@ -231,12 +229,16 @@ class Leaser:
     # Expiry and extension
 
     def expire(self, now: datetime) -> int:
-        """Fail the deliveries whose deadline has passed; return their number."""
+        """Let the deliveries fail whose deadline has passed; return how many have failed now.
+
+        A client that was sent a message may have given it a later deadline by another server. So
+        the store decides about these, by the next request.
+        """
         failed = 0
-        while self._deadlines and self._deadlines[0][0] <= now:
-            at, ack_id = heapq.heappop(self._deadlines)
-            delivery = self._by_ack_id.get(ack_id)
-            if delivery is not None and delivery.deadline == at:
+        for delivery in self._sent.take_expired(now):
+            if delivery.is_sent:
+                self.outstanding.expire(delivery)
+            else:
                 self._nack(delivery, None)
                 failed += 1
         return failed
@@ -257,7 +259,7 @@ class Leaser:
     def give_back(self, ack_ids: Iterable[str]) -> None:
         """Give back the messages of a consumer, as if never leased: no delivery fails."""
         for ack_id in ack_ids:
-            delivery = self._by_ack_id.get(ack_id)
+            delivery = self._sent.get(ack_id)
             if delivery is not None:
                 self._release(delivery)
                 self._release_all(self.outstanding.give_back(delivery))
@@ -272,31 +274,26 @@ class Leaser:
             self.assigner.drop_answered()
         return returned
 
-    def end_leases(self, now: datetime) -> int:
+    def end_leases(self) -> int:
         """Give up all leases at the end of the server; return how many messages were given back.
 
-        Waiting messages go back. Consumers keep theirs until their deadlines, to which the leases
-        are shortened.
+        Waiting messages go back. Consumers keep theirs until their deadlines, to which the next
+        request shortens the leases.
         """
-        returned = self.give_back_waiting()
-        for delivery in self._by_ack_id.values():
-            assert delivery.deadline is not None
-            left = max(-((now - delivery.deadline) // _SECOND), 1)
-            self.acks.modify_ack_deadline(delivery.place, left * _SECOND)
-        self._clear()  # consumers keep their messages, which are still sent if they were not yet
-        return returned
+        self._is_over = True
+        self.outstanding.end()
+        return self.give_back_waiting()
 
     def forget(self) -> None:
         """Drop everything: a seek has voided it, or the subscription is gone."""
-        for delivery in self._by_ack_id.values():
+        for delivery in self.outstanding.forget():
             self.assigner.release(delivery)
         self._clear()
 
     def _clear(self) -> None:
         self.outstanding.forget()
         self.assigner.forget()
-        self._by_ack_id.clear()
-        self._deadlines.clear()
+        self._sent.clear()
         self._acknowledged.clear()
         self._nacked.clear()
 
@@ -307,8 +304,8 @@ class Leaser:
         self._set_lengths()
         return self.outstanding.request(now)
 
-    def apply(self, request: AckRequest, response: AckResponse, now: datetime) -> None:
-        """Apply the response to the request of ``now``."""
+    def apply(self, request: AckRequest, response: AckResponse, now: datetime) -> int:
+        """Apply the response to the request of ``now``; return how many deliveries have failed."""
         if response.first_lease_id != self._first_lease_id:  # a client has sought since
             self._first_lease_id = response.first_lease_id
             self._acknowledged.clear()
@@ -316,6 +313,12 @@ class Leaser:
         applied = self.outstanding.apply(request, response, now)
         self._release_all(applied.lost)
         self._settle(applied.settled)
+        for delivery, end in applied.moved.items():
+            if delivery.deadline is None or delivery.deadline < end:
+                self._sent.set_deadline(delivery, end)
+        if self._is_over:  # consumers keep their messages, which are still sent if they were not
+            self._clear()
+        return applied.failed
 
     def give_up(self, reason: str = TRANSIENT) -> None:
         """Fail the waiters of everything that is not written."""
@@ -362,21 +365,13 @@ class Leaser:
             return parsed.lease_id, parsed.position
         return None
 
-    def _set_deadline(self, delivery: Delivery, deadline: datetime) -> None:
-        delivery.deadline = deadline
-        heapq.heappush(self._deadlines, (deadline, delivery.received.ack_id))
-        if len(self._deadlines) > 2 * len(self._by_ack_id) + _DEADLINES_THAT_NO_LONGER_COUNT:
-            given = self._by_ack_id.items()
-            self._deadlines = [(d.deadline, of) for of, d in given if d.deadline is not None]
-            heapq.heapify(self._deadlines)
-
     def _nack(self, delivery: Delivery, waiter: _Waiter | None) -> None:
         self._release(delivery)
         self._release_all(self.outstanding.nack(delivery, waiter))
 
     def _release(self, delivery: Delivery) -> None:
         """Remove a delivery from its consumer."""
-        self._by_ack_id.pop(delivery.received.ack_id, None)
+        self._sent.remove(delivery)
         self.assigner.release(delivery)
 
     def _release_all(self, deliveries: list[Delivery]) -> None:

@@ -51,6 +51,7 @@ from tests.mutations.bugs_of_listings import BUGS_OF_LISTINGS
 from tests.mutations.bugs_of_looks import BUGS_OF_LOOKS
 from tests.mutations.bugs_of_messages import BUGS_OF_MESSAGES
 from tests.mutations.bugs_of_more_rims import BUGS_OF_MORE_RIMS
+from tests.mutations.bugs_of_moved_deadlines import BUGS_OF_MOVED_DEADLINES
 from tests.mutations.bugs_of_newcomers import BUGS_OF_NEWCOMERS
 from tests.mutations.bugs_of_one_more_outsider import BUGS_OF_ONE_MORE_OUTSIDER
 from tests.mutations.bugs_of_operations import BUGS_OF_OPERATIONS
@@ -137,6 +138,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_SPARK_SESSIONS,
     *BUGS_OF_ONE_MORE_OUTSIDER,
     *BUGS_OF_MORE_RIMS,
+    *BUGS_OF_MOVED_DEADLINES,
     *BUGS_OF_A_SIXTH_OUTSIDER,
     *BUGS_OF_A_SIXTH_OUTSIDER_AT_SURFACES,
     *BUGS_OF_A_SEVENTH_OUTSIDER,

@@ -44,8 +44,8 @@ BUGS_OF_A_LATER_OUTSIDER = (
         "lost-messages-are-still-read",
         "Messages whose lease was lost before they were read reach the callback.",
         "policy/outstanding.py",
-        "        lease.unread -= positions\n        lost = [",
-        "        lost = [",
+        "        lease.unread -= positions\n        lost = self._of(",
+        "        lost = self._of(",
     ),
     Bug(
         "what-is-given-back-alone-waits",

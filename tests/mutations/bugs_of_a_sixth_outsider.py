@@ -9,7 +9,7 @@ BUGS_OF_A_SIXTH_OUTSIDER = (
         "sent-bytes-subtracted-twice",
         "The bytes of a sent message are subtracted twice from those that a server holds.",
         "server/assigner.py",
-        "self.memory.add(-1, -self.size if self._is_whole else 0)",
+        "self.memory.add(-1, 0 if self.is_sent else -self.size)",
         "self.memory.add(-1, -self.size)",
     ),
     Bug(
@@ -69,9 +69,9 @@ BUGS_OF_A_SIXTH_OUTSIDER = (
     Bug(
         "last-leases-in-whole-seconds",
         "At the end of a server a lease ends before the deadline that its consumer was given.",
-        "server/leaser.py",
-        "left = max(-((now - delivery.deadline) // _SECOND), 1)",
-        "left = max((delivery.deadline - now) // _SECOND, 1)",
+        "policy/outstanding.py",
+        "max(-((now - end) // _SECOND), 1)",
+        "max((end - now) // _SECOND, 1)",
     ),
     Bug(
         "a-confirmed-ack-succeeds-again",
@@ -207,7 +207,7 @@ BUGS_OF_A_SIXTH_OUTSIDER = (
         "a-seek-overtakes-acks",
         "Acks from before a seek are written after it.",
         "server/dispatcher.py",
-        "                if self.leaser.acks:\n"
+        "                if self.leaser.has_request:\n"
         "                    await self._exchange(0)\n"
         "                yield\n",
         "                yield\n",

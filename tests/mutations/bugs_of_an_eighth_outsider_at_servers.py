@@ -134,9 +134,9 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_AT_SERVERS = (
     Bug(
         "stopping-server-nacks-the-overdue",
         "At its end a server nacks what is at its deadline: zero seconds.",
-        "server/leaser.py",
-        "max(-((now - delivery.deadline) // _SECOND), 1)",
-        "max(-((now - delivery.deadline) // _SECOND), 0)",
+        "policy/outstanding.py",
+        "max(-((now - end) // _SECOND), 1)",
+        "max(-((now - end) // _SECOND), 0)",
     ),
     Bug(
         "journal-without-its-lock",

@@ -9,8 +9,8 @@ OF_POLICY = (
         "lease-shorter-than-its-client-has-it",
         "A lease ends up to ten seconds before the deadline that a client has for its message.",
         "policy/outstanding.py",
-        "deadline = -((now - end) // _STEP) * _STEP if late and end is not None else self.length",
-        "deadline = ((end - now) // _STEP) * _STEP if late and end is not None else self.length",
+        "deadline = -((now - end) // _STEP) * _STEP",
+        "deadline = ((end - now) // _STEP) * _STEP",
     ),
     Bug(
         "held-acks-never-fail",

@@ -124,8 +124,8 @@ BUGS_OF_ANSWERS = (
         "clients-lose-their-deadlines",
         "What clients have is leased for no longer than what waits.",
         "policy/outstanding.py",
-        "late = end is not None and end > now + self.length",
-        "late = False",
+        "elif end is not None and end > now + self.length:",
+        "elif False:",
     ),
     Bug(
         "short-leases-where-commits-are-slow",

@@ -146,8 +146,8 @@ BUGS_OF_GENERATED_MUTANTS = (
         "each-ack-is-a-commit",
         "Acknowledgements are written as they come, and not gathered.",
         "server/dispatcher.py",
-        "if self.leaser.acks and not self._stopping:",
-        "if self.leaser.acks and self._stopping:",
+        "if self.leaser.has_request and not self._stopping:",
+        "if self.leaser.has_request and self._stopping:",
     ),
     Bug(
         "bare-data-has-no-type",

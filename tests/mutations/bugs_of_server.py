@@ -126,7 +126,7 @@ BUGS_OF_SERVER = (
     Bug(
         "deadlines-without-end",
         "Each deadline that a client moves is kept until it would have passed.",
-        _LEASER,
+        "server/sent_deliveries.py",
         "if len(self._deadlines) > 2 * len(self._by_ack_id) + _DEADLINES_THAT_NO_LONGER_COUNT:",
         "if not self._by_ack_id:",
     ),
@@ -176,8 +176,8 @@ BUGS_OF_SERVER = (
         "deadline-cut-by-an-extension",
         "A delivery that is given a longer deadline is extended by a lease's length at once.",
         _ACK_BUFFER,
-        "positions - moved_of.get(lease_id, _NONE)",
-        "positions",
+        "in _without(owned, modified).items():",
+        "in owned.items():",
     ),
     Bug(
         "deadline-before-an-ack-fails",

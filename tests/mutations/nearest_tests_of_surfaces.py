@@ -151,7 +151,14 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_rest",
         "server_command",
     ),
-    "server/leaser.py": ("server_leaser", "server_leases", "server_seeks", "server_simulation"),
+    "server/leaser.py": (
+        "server_leaser",
+        "moved_deadlines",
+        "server_leases",
+        "server_seeks",
+        "server_simulation",
+    ),
+    "server/sent_deliveries.py": ("server_leaser", "moved_deadlines"),
     "server/response_queue.py": (
         "server_response_queue",
         "server_rims",

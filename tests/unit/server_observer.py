@@ -98,13 +98,15 @@ class Seen:
 class Rules:
     """What is promised in a storm.
 
-    ``ordered``: the subscription has ordering. ``final``: an ack is final, also if an earlier
-    message of its key fails. ``alone``: nobody is given what another client holds. ``latest``:
-    seconds within which an available message comes to a client that has room for it, or infinity.
-    ``attempts``: the most deliveries before a message is a dead letter, or 0.
+    ``ordered``: the subscription has ordering. ``in_order``: no message of a key comes while an
+    earlier one is available. ``final``: an ack is final, also if an earlier message of its key
+    fails. ``alone``: nobody is given what another client holds. ``latest``: seconds within which an
+    available message comes to a client that has room for it, or infinity. ``attempts``: the most
+    deliveries before a message is a dead letter, or 0.
     """
 
     ordered: bool
+    in_order: bool
     final: bool
     alone: bool
     latest: float
@@ -297,7 +299,7 @@ class Observer:
                 )
 
     def _check_key(self, position: int, seen: Seen, what: str) -> None:
-        if not self.rules.ordered:
+        if not self.rules.in_order:
             return
         for n, earlier in self._of_key(position):
             if n < position and earlier.available is not None and not earlier.is_over:

@@ -50,6 +50,7 @@ class Storm:
     """What may happen, and for how long.
 
     ``seconds``: until when clients come and messages are published. ``servers``: how many serve.
+    ``balanced``: each call of a client goes to any of them, and not to the one of its stream.
     ``elsewhere``: the share of the messages that another process publishes. ``slow``: the share of
     the streams that are read slowly. ``refused``, ``lost``: the share of the calls to the store
     that fail, before and after they are carried out. ``seeks``, ``lives``, ``updates``,
@@ -58,6 +59,7 @@ class Storm:
 
     seconds: float = 40
     servers: int = 1
+    balanced: bool = False
     elsewhere: float = 0.0
     slow: float = 0.0
     refused: float = 0.0
@@ -80,6 +82,8 @@ class Storm:
         polls = Timing().longest_poll if self.servers > 1 or self.elsewhere > 0 else 0
         return Rules(
             ordered=ordered,
+            # A server has messages of a key that it may send before it learns of a nack elsewhere.
+            in_order=ordered and not self.balanced,
             final=exactly_once and not self.updates,
             alone=not unsure and (exactly_once or not self.kills),
             latest=SOON + polls + at_another if calm and not waits else float("inf"),
@@ -146,9 +150,10 @@ class Simulation:
         self.happened.append(f"{self.now:9.3f} {what}")
 
     def running(self, server: Any = None) -> SimulatedServer:
-        """Return that server if it runs, or another one."""
+        """Return that server if it runs and calls are not balanced, or any that runs."""
         running = [each for each in self.servers if not each.is_over]
-        return server if server in running else self.chance.choice(running)
+        stays = server in running and not self.storm.balanced
+        return server if stays else self.chance.choice(running)
 
     def fault(self) -> str | None:
         """Draw whether a call to the store fails, and when."""

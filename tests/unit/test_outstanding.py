@@ -50,7 +50,7 @@ def test_the_last_deadline_of_a_delivery_is_asked_for() -> None:
     acks: AckBuffer[str] = AckBuffer()
     for seconds in (30, 60, 10):
         acks.modify_ack_deadline((1, 0), timedelta(seconds=seconds), f"{seconds}")
-    request = acks.request({})
+    request = acks.request({}, {})
     assert request == AckRequest(deadlines={TEN: {1: Positions.of([0])}})
     settled = acks.settle(everything(request))
     assert [(each.waiter, each.outcome) for each in settled] == [
@@ -64,7 +64,7 @@ def test_an_ack_replaces_the_deadline_before_it_and_tells_its_outcome() -> None:
     acks: AckBuffer[str] = AckBuffer()
     acks.modify_ack_deadline((1, 0), MINUTE, "deadline")
     acks.acknowledge((1, 0), "ack")
-    request = acks.request({})
+    request = acks.request({}, {})
     assert request == AckRequest({1: Positions.of([0])})
     settled = acks.settle(AckResponse(Outcomes(expired={1: Positions.of([0])})))
     assert {each.waiter: each.outcome for each in settled} == {
@@ -79,7 +79,7 @@ def test_no_deadline_follows_a_nack() -> None:
     assert acks.modify_ack_deadline((1, 0), NACK, "nack")
     assert not acks.modify_ack_deadline((1, 0), MINUTE, "late")
     assert acks.modify_ack_deadline((1, 0), NACK, "again")
-    request = acks.request({})
+    request = acks.request({}, {})
     assert request == AckRequest(deadlines={NACK: {1: Positions.of([0])}})
     assert [each.waiter for each in acks.settle(everything(request))] == ["nack", "again"]
 
@@ -90,10 +90,10 @@ def test_a_request_that_was_not_written_is_part_of_the_next_one() -> None:
     acks.acknowledge((1, 0), "first")
     acks.modify_ack_deadline((1, 1), MINUTE, "moved")
     acks.give_back(1, Positions.of([2]))
-    acks.request({})
+    acks.request({}, {})
     acks.acknowledge((1, 1), "later")
     acks.give_back(1, Positions.of([3]))
-    request = acks.request({})
+    request = acks.request({}, {})
     assert request == AckRequest({1: Positions.of([0, 1])}, {}, {1: Positions.of([2, 3])})
     assert len(acks.settle(everything(request))) == 3
     assert not acks
@@ -110,16 +110,16 @@ def test_an_ack_that_is_said_again_during_a_hold_is_asked_about_after_it() -> No
     acks: AckBuffer[str] = AckBuffer()
     acks.hold()
     acks.acknowledge_again((1, 0), "again")
-    assert acks.request({}) == AckRequest()
+    assert acks.request({}, {}) == AckRequest()
     acks.settle(AckResponse())
     acks.release()
-    assert acks.request({}).repeated == {1: Positions.of([0])}
+    assert acks.request({}, {}).repeated == {1: Positions.of([0])}
 
 
 def test_who_waits_for_what_is_given_up_is_told() -> None:
     acks: AckBuffer[str] = AckBuffer()
     acks.acknowledge((1, 0), "sent")
-    acks.request({})
+    acks.request({}, {})
     acks.acknowledge_again((1, 1), "next")
     acks.hold()
     acks.modify_ack_deadline((1, 2), NACK, "kept")

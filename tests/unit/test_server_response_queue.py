@@ -128,7 +128,7 @@ def test_what_was_answered_for_is_not_sent() -> None:
         await calls.publish("b", "c")
         await soon(lambda: calls.backend.counted.delivered == 3)
         leaser = (await calls.hub.dispatcher(NAME)).leaser
-        waiting = [each for each in leaser._by_ack_id if each != first]
+        waiting = [each for each in leaser._sent._by_ack_id if each != first]
         await calls.acknowledge(waiting[0])
         assert ack_ids(await following(stream)) == waiting[1:]
         await stream.aclose()  # type: ignore[attr-defined]

@@ -296,7 +296,7 @@ def test_messages_of_a_key_wait_while_a_client_that_left_has_earlier_ones() -> N
         first.consumer.max_messages = first.consumer.ahead = 2
         found.join(first.receiver)
         await soon(lambda: first.messages == [b"1", b"2"] and found.leaser.assigner.waiting)
-        one, two = list(found.leaser._by_ack_id)
+        one, two = list(found.leaser._sent._by_ack_id)
         found.leave(first.consumer)
         found.join(later.receiver)
         found.acknowledge([one])

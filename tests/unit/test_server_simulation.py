@@ -35,6 +35,7 @@ KINDS: dict[str, dict[str, Any]] = {
 STORMS = {
     "calm": Storm(),
     "two servers": Storm(servers=2, elsewhere=0.3),
+    "balanced calls": Storm(servers=2, balanced=True),
     "slow readers": Storm(slow=0.5),
     "faults": Storm(refused=0.1, lost=0.03, servers=2),
     "seeks": Storm(seeks=8, servers=2),
@@ -43,7 +44,7 @@ STORMS = {
     "restarts": Storm(restarts=10, servers=2),
     "kills": Storm(kills=20, servers=2),
     "all at once": Storm(
-        *(40, 2, 0.2, 0.2, 0.05, 0.02), seeks=15, lives=20, updates=10, restarts=15, kills=20
+        *(40, 2, True, 0.2, 0.2, 0.05, 0.02), seeks=15, lives=20, updates=10, restarts=15, kills=20
     ),
 }
 
@@ -59,6 +60,8 @@ IN_EVERY_RUN = [
     ("exactly once", "restarts"),
     ("ordered", "two servers"),
     ("ordered", "lives"),
+    ("plain", "balanced calls"),
+    ("exactly once", "balanced calls"),
     ("ordered, exactly once", "kills"),
     ("dead letters", "calm"),
     ("retries", "seeks"),
