@@ -51,7 +51,7 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
     "policy/ack_requests.py": ("ack_requests",),
     "policy/view_names.py": ("view_names",),
     "policy/preconditions.py": ("if_unchanged",),
-    "policy/schemas/avro.py": ("schema_avro",),
+    "policy/schemas/avro.py": ("schema_avro", "schema_defaults", "schema_typing"),
     "policy/schemas/avro_binary.py": ("schema_avro",),
     "policy/schemas/avro_json.py": ("schema_avro",),
     "policy/schemas/validation.py": ("schema_typing", "schema_publishing"),
@@ -59,5 +59,5 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
     "policy/schemas/revisions.py": ("schema_revisions", "schema_calls"),
     "policy/schemas/types.py": ("schema_avro",),
     "policy/transactions.py": ("publish_calls",),
-    "policy/schemas/avro_defaults.py": ("schema_typing",),
+    "policy/schemas/avro_defaults.py": ("schema_typing", "schema_defaults"),
 }

@@ -9,6 +9,7 @@ import json
 import re
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, time
 from decimal import Decimal
 from functools import cached_property
@@ -67,7 +68,8 @@ def check_definition(definition: str) -> None:
         given = read_json(definition.encode())
         _check_names(given)
         _rules_of(definition)
-        fastavro.parse_schema(given)  # it also checks default values
+        fastavro.parse_schema(given)
+        AvroCodec(definition)  # it checks default values
     except Exception as error:
         raise InvalidArgument(
             f"definition: it is not an Avro schema ({_first_line(error)}); "
@@ -98,6 +100,7 @@ class AvroCodec:
     """Reads messages of an Avro schema."""
 
     def __init__(self, definition: str) -> None:
+        self._definition = definition
         self.named: dict[str, Any] = {}
         self.schema = fastavro.parse_schema(json.loads(definition), self.named)
         read_defaults(self.schema, self.named)
@@ -117,7 +120,7 @@ class AvroCodec:
         if encoding is Encoding.JSON:
             self._json.datum(data)
         else:
-            read = self._read(data, self.schema)
+            read = self._read(data)
             if not self._is_walked and self._written(read) != data:
                 self._walker.check(data)  # extra bytes, wrong indexes, or blocks with sizes
 
@@ -130,18 +133,58 @@ class AvroCodec:
         """Return the fields of a message, by the schema of another revision; SchemaMismatch."""
         if encoding is Encoding.JSON:
             data = self._written(self._json.datum(data))
-        found = self._read(data, reader.schema)
+        if reader is not self:
+            data = self._resolved(data, reader)
+        found = reader._read(data)
         return {name: valued(found[name], type_) for name, type_ in reader.fields.fields}
 
-    def _read(self, data: bytes, reader: Any) -> Any:
+    def _resolved(self, data: bytes, reader: AvroCodec) -> bytes:
+        """Return a message as the schema of another revision writes it.
+
+        ``fastavro`` would convert by the logical types of the writer. Avro: they are the reader's.
+        """
         if self._is_walked:
             self._walker.check(data)
-        try:
-            return fastavro.schemaless_reader(
-                BytesIO(data), self.schema, None if reader is self.schema else reader
-            )
-        except Exception as error:
-            raise SchemaMismatch(f"invalid Avro data: {_first_line(error)}") from None
+        with _reading():
+            datum = fastavro.schemaless_reader(BytesIO(data), self._plain, reader._plain)
+            out = BytesIO()
+            fastavro.schemaless_writer(out, reader._plain, datum)
+        return out.getvalue()
+
+    @cached_property
+    def _plain(self) -> Any:
+        """The schema without logical types."""
+        named: dict[str, Any] = {}
+        schema = fastavro.parse_schema(_without_logical_types(json.loads(self._definition)), named)
+        read_defaults(schema, named)
+        return schema
+
+    def _read(self, data: bytes) -> Any:
+        if self._is_walked:
+            self._walker.check(data)
+        with _reading():
+            return fastavro.schemaless_reader(BytesIO(data), self.schema, None)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Raise SchemaMismatch for whatever ``fastavro`` raises."""
+    try:
+        yield
+    except Exception as error:
+        raise SchemaMismatch(f"invalid Avro data: {_first_line(error)}") from None
+
+
+def _without_logical_types(given: Any) -> Any:
+    if isinstance(given, list):
+        return [_without_logical_types(each) for each in given]
+    if not isinstance(given, dict):
+        return given
+    return {
+        name: inner if name == "default" else _without_logical_types(inner)
+        for name, inner in given.items()
+        if name != "logicalType"
+    }
 
 
 class _Types:

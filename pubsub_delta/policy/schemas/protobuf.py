@@ -150,7 +150,10 @@ class ProtobufCodec:
         message = self._read(data, encoding)
         if reader is not self:
             message = reader._make.FromString(message.SerializeToString())
-        return _record(message, reader.fields)
+        try:
+            return _record(message, reader.fields)
+        except UnicodeError as error:  # proto2 does not check its strings
+            raise SchemaMismatch(f"invalid UTF-8 in a string: {error}") from None
 
     def _read(self, data: bytes, encoding: Encoding) -> Any:
         try:
@@ -218,7 +221,9 @@ def _field(message: Any, field: Any, type_: FieldType) -> Any:
 
 
 def _key(key: Any) -> str:
-    """Return a key of a map as JSON writes it."""
+    """Return a key of a map as JSON writes it; UnicodeError for bytes that are no text."""
+    if isinstance(key, bytes):
+        return key.decode()
     return str(key).lower() if isinstance(key, bool) else str(key)
 
 
@@ -230,6 +235,8 @@ def _valued(value: Any, field: Any, type_: FieldType) -> Any:
         return _record(value, type_)
     if field.type in _MESSAGES:
         return json_format.MessageToJson(value, indent=None, preserving_proto_field_name=True)
+    if isinstance(value, bytes) and type_ == TEXT:
+        return value.decode()
     return value
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from pubsub_delta.errors import as_utf8
+
 
 @dataclass(frozen=True)
 class DecimalOf:
@@ -60,3 +62,6 @@ def check_digits(schema: object, raw: bytes) -> None:
 
 class SchemaMismatch(Exception):
     """The data of a message does not fit its schema; the text says why."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(as_utf8(why))
