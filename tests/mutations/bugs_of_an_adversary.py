@@ -54,4 +54,11 @@ BUGS_OF_AN_ADVERSARY = (
         "    if isinstance(value, bytes) and type_ == TEXT:\n        return value.decode()\n",
         "",
     ),
+    Bug(
+        "permissions-on-a-schema",
+        "A question for permissions on a schema is an unexpected failure of the server.",
+        "policy/iam.py",
+        "PERMISSIONS.get(collection, ())",
+        "PERMISSIONS[collection]",
+    ),
 )
