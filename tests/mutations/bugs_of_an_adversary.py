@@ -61,4 +61,11 @@ BUGS_OF_AN_ADVERSARY = (
         "PERMISSIONS.get(collection, ())",
         "PERMISSIONS[collection]",
     ),
+    Bug(
+        "parts-without-their-field-stay",
+        "A part of a field that a mask names stays if the request leaves out the whole field.",
+        "server/update_masks.py",
+        "            inside.SetInParent()\n",
+        "",
+    ),
 )
