@@ -68,4 +68,11 @@ BUGS_OF_AN_ADVERSARY = (
         "            inside.SetInParent()\n",
         "",
     ),
+    Bug(
+        "integers-beyond-all-numbers-of-a-column",
+        "An integer in JSON that no double holds keeps a writer from the other messages.",
+        "tables/json_values.py",
+        "except (ValueError, TypeError, ArithmeticError, InvalidArgument, KeyError):",
+        "except (ValueError, TypeError, InvalidArgument, KeyError):",
+    ),
 )
