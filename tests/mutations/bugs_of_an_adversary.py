@@ -23,8 +23,8 @@ BUGS_OF_AN_ADVERSARY = (
         "logical-types-of-the-writer",
         "A message of an earlier revision is read by the logical types of that revision.",
         "policy/schemas/avro.py",
-        '        if name != "logicalType"\n',
-        "",
+        "_without(self._given, lambda _: True)",
+        "_without(self._given, _is_ignored)",
     ),
     Bug(
         "keys-of-maps-that-are-no-text",
@@ -74,5 +74,12 @@ BUGS_OF_AN_ADVERSARY = (
         "tables/json_values.py",
         "except (ValueError, TypeError, ArithmeticError, InvalidArgument, KeyError):",
         "except (ValueError, TypeError, InvalidArgument, KeyError):",
+    ),
+    Bug(
+        "decimals-without-precision",
+        "A decimal without its precision ends every publish in a KeyError.",
+        "policy/schemas/avro.py",
+        "_without(self._given, _is_ignored), self.named",
+        "self._given, self.named",
     ),
 )

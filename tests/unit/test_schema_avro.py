@@ -132,6 +132,25 @@ def test_the_reason_is_text_whatever_the_data_is() -> None:
         assert r"\ud800" in str(refused.value).encode().decode()
 
 
+@pytest.mark.parametrize("more", [{}, {"precision": 0}, {"precision": None}, {"scale": 1}])
+def test_a_decimal_without_a_precision_is_bytes(more: dict[str, Any]) -> None:
+    """Avro: "If a logical type is invalid, … then implementations should ignore" it."""
+    definition, data = of(logical("bytes", "decimal", **more), "\u00ff")
+    check_definition(definition)
+    codec = AvroCodec(definition)
+    for encoding, each in ((JSON, data), (BINARY, b"\x02\xff")):
+        codec.check(each, encoding)
+        assert codec.values(each, encoding, codec) == {"x": b"\xff"}
+
+
+def test_a_record_may_have_no_fields() -> None:
+    check_definition(record())
+    codec = AvroCodec(record())
+    for encoding, data in ((JSON, b"{}"), (BINARY, b"")):
+        codec.check(data, encoding)
+        assert codec.values(data, encoding, codec) == {}
+
+
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[]", b'{"x": 1, "x": 1}', b'{"x": NaN}'])
 def test_what_is_no_json_of_a_record_does_not_fit(data: bytes) -> None:
     with pytest.raises(SchemaMismatch):

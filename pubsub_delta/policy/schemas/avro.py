@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, time
 from decimal import Decimal
@@ -100,9 +100,9 @@ class AvroCodec:
     """Reads messages of an Avro schema."""
 
     def __init__(self, definition: str) -> None:
-        self._definition = definition
+        self._given = json.loads(definition)
         self.named: dict[str, Any] = {}
-        self.schema = fastavro.parse_schema(json.loads(definition), self.named)
+        self.schema = fastavro.parse_schema(_without(self._given, _is_ignored), self.named)
         read_defaults(self.schema, self.named)
         self._json = JsonReader(self.schema, self.named)
         self._walker = Walker(self.schema, self.named)
@@ -111,9 +111,7 @@ class AvroCodec:
     @cached_property
     def fields(self) -> RecordOf:
         """The fields of a message, with their types."""
-        found = _Types(self.named).of(self.schema)
-        assert isinstance(found, RecordOf)
-        return found
+        return _Types(self.named).record(self.schema, ())
 
     def check(self, data: bytes, encoding: Encoding) -> None:
         """Raise SchemaMismatch unless data is a message of the schema."""
@@ -155,7 +153,7 @@ class AvroCodec:
     def _plain(self) -> Any:
         """The schema without logical types."""
         named: dict[str, Any] = {}
-        schema = fastavro.parse_schema(_without_logical_types(json.loads(self._definition)), named)
+        schema = fastavro.parse_schema(_without(self._given, lambda _: True), named)
         read_defaults(schema, named)
         return schema
 
@@ -175,16 +173,23 @@ def _reading() -> Iterator[None]:
         raise SchemaMismatch(f"invalid Avro data: {_first_line(error)}") from None
 
 
-def _without_logical_types(given: Any) -> Any:
+def _without(given: Any, is_dropped: Callable[[Any], bool]) -> Any:
+    """Return a definition without the logical types of some schemas."""
     if isinstance(given, list):
-        return [_without_logical_types(each) for each in given]
+        return [_without(each, is_dropped) for each in given]
     if not isinstance(given, dict):
         return given
+    dropped = {"logicalType"} if is_dropped(given) else set()
     return {
-        name: inner if name == "default" else _without_logical_types(inner)
+        name: inner if name == "default" else _without(inner, is_dropped)
         for name, inner in given.items()
-        if name != "logicalType"
+        if name not in dropped
     }
+
+
+def _is_ignored(schema: Any) -> bool:
+    """Return whether a logical type counts for nothing. Avro: so does one that is not valid."""
+    return schema.get("logicalType") == "decimal" and not schema.get("precision")
 
 
 class _Types:
@@ -210,13 +215,17 @@ class _Types:
         if kind in ("record", "error"):
             if schema["name"] in within or not schema["fields"]:
                 return TEXT
-            inner = (*within, schema["name"])
-            return RecordOf(
-                tuple((each["name"], self.of(each["type"], inner)) for each in schema["fields"])
-            )
+            return self.record(schema, within)
         if kind in self._named:
             return self.of(self._named[kind], within)
         return self._of_logical(schema, kind)
+
+    def record(self, schema: Any, within: tuple[str, ...]) -> RecordOf:
+        """Return the types of the fields of a record."""
+        inner = (*within, schema["name"])
+        return RecordOf(
+            tuple((each["name"], self.of(each["type"], inner)) for each in schema["fields"])
+        )
 
     def _of_logical(self, schema: Any, kind: str) -> FieldType:
         logical = schema.get("logicalType")
