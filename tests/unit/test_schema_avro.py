@@ -170,6 +170,16 @@ def test_bytes_that_are_no_avro_do_not_fit(data: bytes) -> None:
         AvroCodec(AVRO).check(data, BINARY)
 
 
+@pytest.mark.parametrize("other", ["string", ENUM])
+def test_a_branch_beside_a_date_is_read_in_binary(other: Any) -> None:
+    codec = AvroCodec(one([logical("int", "date"), other]))
+    data = b"\x02" + avro_bytes(one(other), {"x": "A"})
+    codec.check(data, BINARY)
+    assert codec.values(data, BINARY, codec) == {"x": "A"}
+    with pytest.raises(SchemaMismatch):
+        codec.check(data + b"\x00", BINARY)
+
+
 def test_bytes_that_are_left_over_do_not_fit() -> None:
     whole = avro_bytes(AVRO, {"name": "Utah"})
     AvroCodec(AVRO).check(whole, BINARY)
