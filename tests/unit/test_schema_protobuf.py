@@ -216,8 +216,9 @@ def test_a_text_that_is_no_utf8_cannot_be_read(data: bytes) -> None:
     body = "optional string a = 1; repeated string b = 2; map<string, int32> c = 3;"
     codec = compiled(f'syntax = "proto2"; message M {{ {body} }}')
     codec.check(data, BINARY)
-    with pytest.raises(SchemaMismatch, match="invalid UTF-8 in a string"):
-        codec.values(data, BINARY, codec)
+    for reader in (codec, compiled(proto3(body))):
+        with pytest.raises(SchemaMismatch, match="invalid UTF-8 in a string"):
+            codec.values(data, BINARY, reader)
 
 
 def test_a_message_within_itself_is_json_with_the_names_of_its_definition() -> None:

@@ -148,11 +148,11 @@ class ProtobufCodec:
     def values(self, data: bytes, encoding: Encoding, reader: ProtobufCodec) -> dict[str, Any]:
         """Return the fields of a message, by the schema of another revision; SchemaMismatch."""
         message = self._read(data, encoding)
-        if reader is not self:
-            message = reader._make.FromString(message.SerializeToString())
-        try:
+        try:  # proto2 does not check its strings, proto3 does
+            if reader is not self:
+                message = reader._make.FromString(message.SerializeToString())
             return _record(message, reader.fields)
-        except UnicodeError as error:  # proto2 does not check its strings
+        except (UnicodeError, DecodeError) as error:
             raise SchemaMismatch(f"invalid UTF-8 in a string: {error}") from None
 
     def _read(self, data: bytes, encoding: Encoding) -> Any:
