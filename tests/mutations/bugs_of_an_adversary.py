@@ -89,4 +89,11 @@ BUGS_OF_AN_ADVERSARY = (
         "        except Exception:\n            return False\n",
         "        except SchemaMismatch:\n            return False\n",
     ),
+    Bug(
+        "defaults-of-every-branch",
+        "A default is never found to be of no branch of a union.",
+        "policy/schemas/avro_defaults.py",
+        "                self._fits[key] = False\n",
+        "                self._fits[key] = True\n",
+    ),
 )

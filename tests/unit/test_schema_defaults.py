@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
@@ -63,3 +64,22 @@ def test_a_default_is_written_without_the_name_of_its_branch(
     check_definition(definition)
     codec = AvroCodec(definition)
     assert AvroCodec(record()).values(b"{}", Encoding.JSON, codec) == {"x": expected}
+
+
+def test_a_default_of_types_within_each_other_is_looked_at_once() -> None:
+    """A definition is untrusted: looking at each branch again at each level took hours."""
+    second = {"type": "record", "name": "B", "fields": [{"name": "n", "type": ["null", "A", "B"]}]}
+    first = {
+        "type": "record",
+        "name": "A",
+        "fields": [{"name": "n", "type": ["null", "A", second]}],
+    }
+    for leaf, fits in ((None, True), ("x", False)):
+        default: Any = leaf
+        for _ in range(30):
+            default = {"n": default}
+        definition = record({"name": "x", "type": ["null", first], "default": default})
+        refused = pytest.raises(InvalidArgument, match="of none of")
+        outcome: AbstractContextManager[object] = nullcontext() if fits else refused
+        with outcome:
+            check_definition(definition)

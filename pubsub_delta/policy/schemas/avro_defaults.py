@@ -82,7 +82,8 @@ def value_of(schema: Any, default: Any, named: Mapping[str, Any]) -> Any:
     """
     schema = resolved(schema, named)
     if isinstance(schema, list):
-        branch = next(each for each in schema if _DefaultReader(each, named).is_one(default))
+        reader = _DefaultReader(schema, named)
+        branch = next(each for each in schema if reader.is_of(each, default))
         return value_of(branch, default, named)
     kind = schema["type"] if isinstance(schema, dict) else schema
     if kind == "array":
@@ -113,23 +114,31 @@ def _of_field(field: Any, default: Mapping[str, Any], named: Mapping[str, Any]) 
 class _DefaultReader(JsonReader):
     """Checks defaults. Avro: a union's is one of any of its branches, and not in an object.
 
-    A record may leave out the fields that have defaults themselves.
+    A record may leave out the fields that have defaults themselves. Each part of a default is
+    checked against each branch once, however its types are nested.
     """
+
+    def __init__(self, schema: Any, named: Mapping[str, Any]) -> None:
+        super().__init__(schema, named)
+        self._fits: dict[tuple[str | int, int], bool] = {}
 
     def check(self, default: Any) -> None:
         """Raise SchemaMismatch unless a default is one of the type."""
         self._value(self._schema, default, "")
 
-    def is_one(self, default: Any) -> bool:
-        """Return whether a default is one of the type."""
-        try:
-            self.check(default)
-        except SchemaMismatch:
-            return False
-        return True
+    def is_of(self, branch: Any, default: Any) -> bool:
+        """Return whether a default is of a branch of a union."""
+        key = branch if isinstance(branch, str) else id(branch), id(default)
+        if key not in self._fits:
+            try:
+                self._value(branch, default, "")
+                self._fits[key] = True
+            except SchemaMismatch:
+                self._fits[key] = False
+        return self._fits[key]
 
     def _union(self, branches: list[Any], value: Any, path: str) -> None:
-        if not any(_DefaultReader(each, self._named).is_one(value) for each in branches):
+        if not any(self.is_of(each, value) for each in branches):
             names = ", ".join(map(name_of, branches))
             raise SchemaMismatch(f"{path or 'the value'} is of none of {names}")
 
