@@ -96,4 +96,18 @@ BUGS_OF_AN_ADVERSARY = (
         "                self._fits[key] = False\n",
         "                self._fits[key] = True\n",
     ),
+    Bug(
+        "uses-of-types-count-once",
+        "A definition of types that use each other twice keeps a server busy for hours.",
+        "policy/schemas/avro_binary.py",
+        '    return known[schema["name"]]\n',
+        "    return 1\n",
+    ),
+    Bug(
+        "columns-without-end",
+        "Types that all use each other fill the memory when they become columns.",
+        "policy/schemas/types.py",
+        "        self._count += 1\n",
+        "",
+    ),
 )

@@ -22,13 +22,14 @@ from avro import schema as rules
 from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
 
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.policy.schemas.avro_binary import Walker, must_be_walked
+from pubsub_delta.policy.schemas.avro_binary import Walker, check_uses, must_be_walked
 from pubsub_delta.policy.schemas.avro_defaults import read_defaults
 from pubsub_delta.policy.schemas.avro_json import JsonReader, read_json
 from pubsub_delta.policy.schemas.types import (
     MOST_DIGITS,
     TEXT,
     DecimalOf,
+    FieldCount,
     FieldType,
     ListOf,
     MapOf,
@@ -68,7 +69,8 @@ def check_definition(definition: str) -> None:
         given = read_json(definition.encode())
         _check_names(given)
         _rules_of(definition)
-        fastavro.parse_schema(given)
+        named: dict[str, Any] = {}
+        check_uses(fastavro.parse_schema(given, named), named)
         AvroCodec(definition)  # it checks default values
     except Exception as error:
         raise InvalidArgument(
@@ -207,6 +209,7 @@ class _Types:
 
     def __init__(self, named: dict[str, Any]) -> None:
         self._named = named
+        self._count = FieldCount()
 
     def of(self, schema: Any, within: tuple[str, ...] = ()) -> FieldType:
         """Return the type of a column; text for a recursive type, and for most unions."""
@@ -233,9 +236,11 @@ class _Types:
     def record(self, schema: Any, within: tuple[str, ...]) -> RecordOf:
         """Return the types of the fields of a record."""
         inner = (*within, schema["name"])
-        return RecordOf(
-            tuple((each["name"], self.of(each["type"], inner)) for each in schema["fields"])
-        )
+        fields = []
+        for each in schema["fields"]:
+            self._count.add()
+            fields.append((each["name"], self.of(each["type"], inner)))
+        return RecordOf(tuple(fields))
 
     def _of_logical(self, schema: Any, kind: str) -> FieldType:
         logical = schema.get("logicalType")

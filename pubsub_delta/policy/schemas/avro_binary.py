@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pubsub_delta.policy.schemas.types import SchemaMismatch, check_digits
+from pubsub_delta.policy.schemas.types import MOST_FIELDS, SchemaMismatch, check_digits
 
 MOST_LEVELS = 100
 """The depth of nested records, as in Protocol Buffers."""
@@ -17,6 +17,34 @@ _MOST_EMPTY_ITEMS = 10_000
 _SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 _MOST_DIGITS = 10
 """Bytes of an encoded 64-bit number."""
+
+
+def check_uses(schema: Any, named: Mapping[str, Any]) -> None:
+    """Raise SchemaMismatch for more than ``MOST_FIELDS`` fields, counted at each use of a type.
+
+    A few named types that use each other twice have billions of fields, which take hours to read.
+    """
+    if _uses(schema, named, {}) > MOST_FIELDS:
+        raise SchemaMismatch(
+            f"it has more than {MOST_FIELDS:,} fields, with those of each use of a named type"
+        )
+
+
+def _uses(schema: Any, named: Mapping[str, Any], known: dict[str, int]) -> int:
+    """Return how many fields a type has; 0 for one within itself."""
+    schema = resolved(schema, named)
+    if isinstance(schema, list):
+        return sum(_uses(each, named, known) for each in schema)
+    kind = schema["type"] if isinstance(schema, dict) else schema
+    if kind in ("array", "map"):
+        return _uses(schema["items" if kind == "array" else "values"], named, known)
+    if kind not in ("record", "error"):
+        return 0
+    if schema["name"] not in known:
+        known[schema["name"]] = 0
+        found = (1 + _uses(field["type"], named, known) for field in schema["fields"])
+        known[schema["name"]] = sum(found)
+    return known[schema["name"]]
 
 
 def must_be_walked(schema: Any, named: Mapping[str, Any]) -> bool:

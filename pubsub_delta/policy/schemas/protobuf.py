@@ -14,6 +14,7 @@ from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.schemas.types import (
     TEXT,
     DecimalOf,
+    FieldCount,
     FieldType,
     ListOf,
     MapOf,
@@ -131,7 +132,8 @@ class ProtobufCodec:
     @cached_property
     def fields(self) -> RecordOf:
         """The fields of a message, with their types."""
-        return RecordOf(tuple(_fields(self._descriptor, (self._descriptor.full_name,))))
+        of = self._descriptor
+        return RecordOf(tuple(_fields(of, (of.full_name,), FieldCount())))
 
     def check(self, data: bytes, encoding: Encoding) -> None:
         """Raise SchemaMismatch unless data is a message of the schema.
@@ -175,19 +177,22 @@ class ProtobufCodec:
         return message
 
 
-def _fields(descriptor: Any, within: tuple[str, ...]) -> Iterator[tuple[str, FieldType]]:
+def _fields(
+    descriptor: Any, within: tuple[str, ...], count: FieldCount
+) -> Iterator[tuple[str, FieldType]]:
     for field in descriptor.fields:
-        yield field.name, _type(field, within)
+        count.add()
+        yield field.name, _type(field, within, count)
 
 
-def _type(field: Any, within: tuple[str, ...]) -> FieldType:
+def _type(field: Any, within: tuple[str, ...], count: FieldCount) -> FieldType:
     if _is_map(field):
-        return MapOf(_one(field.message_type.fields_by_name["value"], within))
-    one = _one(field, within)
+        return MapOf(_one(field.message_type.fields_by_name["value"], within, count))
+    one = _one(field, within, count)
     return ListOf(one) if field.is_repeated else one
 
 
-def _one(field: Any, within: tuple[str, ...]) -> FieldType:
+def _one(field: Any, within: tuple[str, ...], count: FieldCount) -> FieldType:
     if field.type not in _MESSAGES:
         return _PLAIN[field.type]
     inner = field.message_type
@@ -195,7 +200,7 @@ def _one(field: Any, within: tuple[str, ...]) -> FieldType:
         inner.full_name in within or not inner.fields
     ):  # a column has no recursive type, and no empty struct
         return TEXT
-    return RecordOf(tuple(_fields(inner, (*within, inner.full_name))))
+    return RecordOf(tuple(_fields(inner, (*within, inner.full_name), count)))
 
 
 def _is_map(field: Any) -> bool:
