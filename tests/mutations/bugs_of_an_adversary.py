@@ -97,11 +97,11 @@ BUGS_OF_AN_ADVERSARY = (
         "                self._fits[key] = True\n",
     ),
     Bug(
-        "uses-of-types-count-once",
+        "types-looked-at-at-each-use",
         "A definition of types that use each other twice keeps a server busy for hours.",
-        "policy/schemas/avro_binary.py",
-        '    return known[schema["name"]]\n',
-        "    return 1\n",
+        "policy/schemas/avro.py",
+        "        check_empty(named)\n",
+        "",
     ),
     Bug(
         "columns-without-end",

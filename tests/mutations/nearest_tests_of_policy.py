@@ -51,7 +51,7 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
     "policy/ack_requests.py": ("ack_requests",),
     "policy/view_names.py": ("view_names",),
     "policy/preconditions.py": ("if_unchanged",),
-    "policy/schemas/avro.py": ("schema_avro", "schema_defaults", "schema_typing"),
+    "policy/schemas/avro.py": ("schema_avro", "schema_defaults", "schema_sizes", "schema_typing"),
     "policy/schemas/avro_binary.py": ("schema_avro", "schema_sizes"),
     "policy/schemas/avro_json.py": ("schema_avro",),
     "policy/schemas/validation.py": ("schema_typing", "schema_publishing"),

@@ -22,7 +22,7 @@ from avro import schema as rules
 from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
 
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.policy.schemas.avro_binary import Walker, check_uses, must_be_walked
+from pubsub_delta.policy.schemas.avro_binary import Walker, check_empty, must_be_walked
 from pubsub_delta.policy.schemas.avro_defaults import read_defaults
 from pubsub_delta.policy.schemas.avro_json import JsonReader, read_json
 from pubsub_delta.policy.schemas.types import (
@@ -70,7 +70,8 @@ def check_definition(definition: str) -> None:
         _check_names(given)
         _rules_of(definition)
         named: dict[str, Any] = {}
-        check_uses(fastavro.parse_schema(given, named), named)
+        fastavro.parse_schema(given, named)
+        check_empty(named)
         AvroCodec(definition)  # it checks default values
     except Exception as error:
         raise InvalidArgument(

@@ -108,6 +108,8 @@ def value_of(schema: Any, default: Any, named: Mapping[str, Any]) -> Any:
 def _of_field(field: Any, default: Mapping[str, Any], named: Mapping[str, Any]) -> Any:
     if field["name"] in default:
         return value_of(field["type"], default[field["name"]], named)
+    if IN_JSON in field and field["default"] is not field[IN_JSON]:  # it is a value by now
+        return field["default"]
     return value_of(field["type"], field.get(IN_JSON, field.get("default")), named)
 
 
