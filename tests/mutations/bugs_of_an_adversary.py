@@ -103,11 +103,4 @@ BUGS_OF_AN_ADVERSARY = (
         "        check_empty(named)\n",
         "",
     ),
-    Bug(
-        "columns-without-end",
-        "Types that all use each other fill the memory when they become columns.",
-        "policy/schemas/types.py",
-        "        self._count += 1\n",
-        "",
-    ),
 )
