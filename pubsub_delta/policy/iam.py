@@ -143,7 +143,7 @@ def granted(collection: str, asked: Iterable[str]) -> list[str]:
             raise InvalidArgument(
                 f"permissions: {each!r} has a wildcard; single permissions are accepted"
             )
-    return [each for each in asked if each in PERMISSIONS[collection]]
+    return [each for each in asked if each in PERMISSIONS.get(collection, ())]
 
 
 def as_text(policy: IamPolicy) -> str:

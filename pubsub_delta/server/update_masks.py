@@ -48,9 +48,26 @@ def changed_fields(resource: Any, mask: Any, present: Any, known: Iterable[str])
     merged = type(present)()
     merged.CopyFrom(present)
     _replace_labels(merged.labels, resource.labels, [key for key in keys.values() if key])
-    FieldMask(paths=paths).MergeMessage(resource, merged, True, True)
+    FieldMask(paths=paths).MergeMessage(_with_parents(resource, merged, paths), merged, True, True)
     unknown = dict.fromkeys(name for name in named if name not in known)
     return {**unknown, **wire.read_fields(merged, (name for name in named if name in known))}
+
+
+def _with_parents(resource: Any, present: Any, paths: Iterable[str]) -> Any:
+    """Return a resource that has each message whose subfield a path names, if ``present`` has it.
+
+    ``MergeMessage`` passes over the others, and would clear no subfield of them.
+    """
+    made = type(resource)()
+    made.CopyFrom(resource)
+    for path in paths:
+        inside, stored = made, present
+        for part in path.split(".")[:-1]:
+            if not stored.HasField(part):
+                break
+            inside, stored = getattr(inside, part), getattr(stored, part)
+            inside.SetInParent()
+    return made
 
 
 def _check_path(of: Descriptor, path: str, known: Iterable[str]) -> None:

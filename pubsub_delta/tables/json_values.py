@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import math
 from collections.abc import Mapping
 from datetime import date, datetime
-from decimal import Context, Decimal, InvalidOperation
+from decimal import Context, Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -27,7 +26,7 @@ def value_of(type_: pa.DataType, value: Any, name: str) -> Any:
         return None
     try:
         return _value(type_, value, name)
-    except (ValueError, TypeError, InvalidOperation, binascii.Error, InvalidArgument, KeyError):
+    except (ValueError, TypeError, ArithmeticError, InvalidArgument, KeyError):
         raise SchemaMismatch(f"{name}: {_shown(value)} is no {type_}") from None
 
 

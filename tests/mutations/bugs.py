@@ -17,6 +17,7 @@ from tests.mutations.bugs_of_a_sixth_outsider_at_surfaces import (
 )
 from tests.mutations.bugs_of_access import BUGS_OF_ACCESS
 from tests.mutations.bugs_of_administration import BUGS_OF_ADMINISTRATION
+from tests.mutations.bugs_of_an_adversary import BUGS_OF_AN_ADVERSARY
 from tests.mutations.bugs_of_an_eighth_outsider import BUGS_OF_AN_EIGHTH_OUTSIDER
 from tests.mutations.bugs_of_an_eighth_outsider_at_jobs import BUGS_OF_AN_EIGHTH_OUTSIDER_AT_JOBS
 from tests.mutations.bugs_of_an_eighth_outsider_at_servers import (
@@ -151,4 +152,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK,
     *BUGS_OF_AN_EIGHTH_OUTSIDER_AT_JOBS,
     *BUGS_OF_OTHER_PROGRAMS,
+    *BUGS_OF_AN_ADVERSARY,
 )

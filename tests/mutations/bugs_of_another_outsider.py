@@ -17,8 +17,8 @@ BUGS_OF_ANOTHER_OUTSIDER = (
         "wire-labels-merged",
         "An update of labels merges them into the present ones: a label that was left out stays.",
         "server/update_masks.py",
-        "FieldMask(paths=paths).MergeMessage(resource, merged, True, True)",
-        "FieldMask(paths=paths).MergeMessage(resource, merged, True, False)",
+        "_with_parents(resource, merged, paths), merged, True, True)",
+        "_with_parents(resource, merged, paths), merged, True, False)",
     ),
     Bug(
         "hub-opens-twice",

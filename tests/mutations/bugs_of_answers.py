@@ -89,7 +89,7 @@ BUGS_OF_ANSWERS = (
         "permission-of-another-kind",
         "Permissions that there are not on a resource are granted.",
         _IAM,
-        "return [each for each in asked if each in PERMISSIONS[collection]]",
+        "return [each for each in asked if each in PERMISSIONS.get(collection, ())]",
         "return asked",
     ),
     Bug(

@@ -94,7 +94,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "jobs/unwritten.py": ("cli_streams", "lanes/test_jobs"),
     "jobs/terminal.py": ("job_exit_codes", "job_progress", "lanes/test_jobs"),
     "cli/partial_updates.py": ("cli_crossed_updates",),
-    "server/update_masks.py": ("server_wire", "cli_crossed_updates"),
+    "server/update_masks.py": ("server_wire", "server_partial_updates", "cli_crossed_updates"),
     "server/wire.py": ("fine_times", "server_wire", "server_push_calls"),
     "server/push_endpoint.py": ("server_push_endpoint",),
     "server/push_keys.py": ("push_tokens",),

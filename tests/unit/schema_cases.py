@@ -65,3 +65,12 @@ def told(world: InMemory, topic: str = TOPIC) -> SchemaSettings | None:
 def ids(world: InMemory) -> list[str]:
     """Return the revisions of the schema, the newest first."""
     return [each.revision_id for each in world.store.list_schema_revisions("states")]
+
+
+FIXED = {"type": "fixed", "name": "F", "size": 2}
+ENUM = {"type": "enum", "name": "E", "symbols": ["A", "B"]}
+INNER = {"type": "record", "name": "I", "fields": [{"name": "n", "type": "int"}]}
+
+
+def logical(type_: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"type": type_, "logicalType": name, **more}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import date, datetime, timezone
 from decimal import Decimal
+from math import inf
 from typing import Any
 
 import pytest
@@ -16,7 +17,20 @@ from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.schemas.avro import AvroCodec, check_compatible, check_definition
 from pubsub_delta.policy.schemas.types import DecimalOf, ListOf, MapOf, RecordOf, SchemaMismatch
 from pubsub_delta.schemas import Encoding
-from tests.unit.schema_cases import AREA, AVRO, CODE, NAME, OHIO, UTAH, avro_bytes, record
+from tests.unit.schema_cases import (
+    AREA,
+    AVRO,
+    CODE,
+    ENUM,
+    FIXED,
+    INNER,
+    NAME,
+    OHIO,
+    UTAH,
+    avro_bytes,
+    logical,
+    record,
+)
 
 JSON, BINARY = Encoding.JSON, Encoding.BINARY
 
@@ -28,15 +42,6 @@ def one(type_: Any) -> str:
 
 def of(type_: Any, value: Any) -> tuple[str, bytes]:
     return one(type_), json.dumps({"x": value}).encode()
-
-
-FIXED = {"type": "fixed", "name": "F", "size": 2}
-ENUM = {"type": "enum", "name": "E", "symbols": ["A", "B"]}
-INNER = {"type": "record", "name": "I", "fields": [{"name": "n", "type": "int"}]}
-
-
-def logical(type_: str, name: str, **more: Any) -> dict[str, Any]:
-    return {"type": type_, "logicalType": name, **more}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +98,9 @@ def test_values_in_avros_json_fit(type_: Any, value: Any) -> None:
         (INNER, [], "an object"),
         ({"type": "array", "items": "int"}, [1, "2"], r"'x\[1\]'"),
         ({"type": "map", "values": "int"}, {"k": "1"}, "'x.k'"),
+        ({"type": "map", "values": "int"}, {"\ud800": 1}, r"'x' is .*type string"),
         (["null", "string"], "a", "null or"),
+        (["null"], "a", "null is accepted"),
         (["null", "string"], {"long": 1}, "one of null, string"),
         (["int", "string"], None, "one of int, string"),
     ],
@@ -102,6 +109,46 @@ def test_other_values_do_not_fit_and_the_field_is_named(type_: Any, value: Any, 
     definition, data = of(type_, value)
     with pytest.raises(SchemaMismatch, match=told):
         AvroCodec(definition).check(data, JSON)
+
+
+@pytest.mark.parametrize("type_", ["float", "double"])
+@pytest.mark.parametrize("digits", ["1e400", f"1{'0' * 400}"])
+def test_a_number_beyond_all_others_is_infinite_however_it_is_written(
+    type_: str, digits: str
+) -> None:
+    codec = AvroCodec(one(type_))
+    for sign, expected in (("", inf), ("-", -inf)):
+        data = f'{{"x": {sign}{digits}}}'.encode()
+        codec.check(data, JSON)
+        assert codec.values(data, JSON, codec) == {"x": expected}
+
+
+def test_the_reason_is_text_whatever_the_data_is() -> None:
+    """It is written by Arrow and by gRPC, which take UTF-8 only."""
+    for type_, value in (("bytes", "\ud800"), (ENUM, "\ud800")):
+        definition, data = of(type_, value)
+        with pytest.raises(SchemaMismatch) as refused:
+            AvroCodec(definition).check(data, JSON)
+        assert r"\ud800" in str(refused.value).encode().decode()
+
+
+@pytest.mark.parametrize("more", [{}, {"precision": 0}, {"precision": None}, {"scale": 1}])
+def test_a_decimal_without_a_precision_is_bytes(more: dict[str, Any]) -> None:
+    """Avro: "If a logical type is invalid, … then implementations should ignore" it."""
+    definition, data = of(logical("bytes", "decimal", **more), "\u00ff")
+    check_definition(definition)
+    codec = AvroCodec(definition)
+    for encoding, each in ((JSON, data), (BINARY, b"\x02\xff")):
+        codec.check(each, encoding)
+        assert codec.values(each, encoding, codec) == {"x": b"\xff"}
+
+
+def test_a_record_may_have_no_fields() -> None:
+    check_definition(record())
+    codec = AvroCodec(record())
+    for encoding, data in ((JSON, b"{}"), (BINARY, b"")):
+        codec.check(data, encoding)
+        assert codec.values(data, encoding, codec) == {}
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[]", b'{"x": 1, "x": 1}', b'{"x": NaN}'])
@@ -121,6 +168,16 @@ def test_a_default_does_not_stand_in_for_a_field() -> None:
 def test_bytes_that_are_no_avro_do_not_fit(data: bytes) -> None:
     with pytest.raises(SchemaMismatch):
         AvroCodec(AVRO).check(data, BINARY)
+
+
+@pytest.mark.parametrize("other", ["string", ENUM])
+def test_a_branch_beside_a_date_is_read_in_binary(other: Any) -> None:
+    codec = AvroCodec(one([logical("int", "date"), other]))
+    data = b"\x02" + avro_bytes(one(other), {"x": "A"})
+    codec.check(data, BINARY)
+    assert codec.values(data, BINARY, codec) == {"x": "A"}
+    with pytest.raises(SchemaMismatch):
+        codec.check(data + b"\x00", BINARY)
 
 
 def test_bytes_that_are_left_over_do_not_fit() -> None:

@@ -210,6 +210,17 @@ def test_values_are_read_with_defaults_and_presence() -> None:
     assert found["nothing"] is None
 
 
+@pytest.mark.parametrize("data", [b"\x0a\x01\xff", b"\x12\x01\xff", b"\x1a\x03\x0a\x01\xff"])
+def test_a_text_that_is_no_utf8_cannot_be_read(data: bytes) -> None:
+    """Protocol Buffers: proto2 takes any bytes for a string. A column of text does not."""
+    body = "optional string a = 1; repeated string b = 2; map<string, int32> c = 3;"
+    codec = compiled(f'syntax = "proto2"; message M {{ {body} }}')
+    codec.check(data, BINARY)
+    for reader in (codec, compiled(proto3(body))):
+        with pytest.raises(SchemaMismatch, match="invalid UTF-8 in a string"):
+            codec.values(data, BINARY, reader)
+
+
 def test_a_message_within_itself_is_json_with_the_names_of_its_definition() -> None:
     """A column has no recursive type, and its text has the names that the other columns have."""
     codec = compiled(proto3("int32 two_words = 1; M next = 2;"))

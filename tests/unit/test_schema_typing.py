@@ -31,6 +31,7 @@ from tests.unit.schema_cases import (
     STATES,
     UTAH,
     avro_bytes,
+    logical,
     record,
 )
 
@@ -44,6 +45,19 @@ TYPING = TypedReader(STATES, SchemaType.AVRO, THIRD, (FIRST, SECOND, THIRD))
 def told(revision: Revision, encoding: Encoding = Encoding.JSON, name: str = STATES) -> Any:
     return SchemaValidator(name, SchemaType.AVRO, encoding, (revision,)).attributes(
         revision.revision_id
+    )
+
+
+def rows(data: bytes, attributes: Mapping[str, str]) -> pa.Table:
+    """Return one message as it is stored."""
+    return pa.table(
+        {
+            "message_id": ["1"],
+            "publish_time": pa.array([at(0)], pa.timestamp("us", "UTC")),
+            "data": [data],
+            "attributes": pa.array([[*attributes.items()]], TEXT_BY_TEXT),
+            "ordering_key": [""],
+        }
     )
 
 
@@ -103,16 +117,61 @@ def test_a_default_is_a_value_of_its_type(type_: Any, default: Any, expected: ob
     typing = TypedReader(STATES, SchemaType.AVRO, wider, (FIRST, wider))
     found = typing.values(UTAH, told(FIRST))["f"]
     assert (str(found) if isinstance(found, Decimal) else found) == expected
-    rows = pa.table(
-        {
-            "message_id": ["1"],
-            "publish_time": pa.array([at(0)], pa.timestamp("us", "UTC")),
-            "data": [UTAH],
-            "attributes": pa.array([[*told(FIRST).items()]], TEXT_BY_TEXT),
-            "ordering_key": [""],
-        }
+    assert typed_rows(rows(UTAH, told(FIRST)), typing)["schema_error"].to_pylist() == [None]
+
+
+SECOND_OF_1970 = from_micros(1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("writer", "reader", "value", "expected"),
+    [
+        ("long", logical("long", "timestamp-millis"), 1000, SECOND_OF_1970),
+        (logical("long", "timestamp-millis"), "long", 1000, 1000),
+        (
+            logical("long", "timestamp-micros"),
+            logical("long", "timestamp-millis"),
+            1000,
+            SECOND_OF_1970,
+        ),
+        ("int", logical("long", "timestamp-millis"), 1000, SECOND_OF_1970),
+        (logical("int", "time-millis"), "int", 5, 5),
+        ("bytes", logical("bytes", "decimal", precision=2, scale=1), "\u0001", Decimal("0.1")),
+        (logical("bytes", "decimal", precision=2), "bytes", "\u0001", b"\x01"),
+        (
+            ["null", "long"],
+            ["null", logical("long", "timestamp-millis")],
+            {"long": 1000},
+            SECOND_OF_1970,
+        ),
+    ],
+)
+def test_a_logical_type_is_that_of_the_revision_that_defines_the_columns(
+    writer: Any, reader: Any, value: Any, expected: object
+) -> None:
+    """Avro: schemas are resolved by their types; what a logical type means is said by the reader.
+
+    Revisions whose logical types differ are compatible.
+    """
+    before, after = (
+        Revision(f"{n:08x}", at(n), record({"name": "f", "type": type_}))
+        for n, type_ in enumerate([writer, reader])
     )
-    assert typed_rows(rows, typing)["schema_error"].to_pylist() == [None]
+    typing = TypedReader(STATES, SchemaType.AVRO, after, (before, after))
+    data = json.dumps({"f": value}).encode()
+    assert typing.values(data, told(before)) == {"f": expected}
+    assert typed_rows(rows(data, told(before)), typing)["f"].to_pylist() == [expected]
+
+
+def test_a_decimal_with_too_many_digits_for_the_columns_cannot_be_read() -> None:
+    before, after = (
+        Revision(f"{n:08x}", at(n), record({"name": "f", "type": type_}))
+        for n, type_ in enumerate([logical("bytes", "decimal", precision=n) for n in (3, 2)])
+    )
+    typing = TypedReader(STATES, SchemaType.AVRO, after, (before, after))
+    found = typed_rows(rows(b'{"f": "\\u0000d"}', told(before)), typing)
+    assert found["schema_error"].to_pylist() == ["a decimal has more than 2 digits"]
+    assert found["f"].to_pylist() == [None]
 
 
 def test_each_message_is_read_in_its_own_encoding() -> None:

@@ -181,6 +181,15 @@ def test_what_would_do_nothing_is_refused_by_name(server: Server) -> None:
         kept(server, requested_policy_version=2)
 
 
+def test_a_schema_has_no_policy_whatever_is_asked_about_it(server: Server) -> None:
+    schema = "projects/local/schemas/states"
+    with refused("UNIMPLEMENTED", "schemas have no IAM policies"):
+        kept(server, schema)
+    with refused("UNIMPLEMENTED", "schemas have no IAM policies"):
+        asked = ["pubsub.schemas.get"]
+        server.call(IAM_POLICY, "TestIamPermissions", resource=schema, permissions=asked)
+
+
 def test_permissions_of_the_resource_are_granted(server: Server) -> None:
     # "TestIamPermissions grants what is asked (of known permissions for that resource type)"
     asked = ["pubsub.topics.publish", "pubsub.topics.fly", "pubsub.subscriptions.consume"]

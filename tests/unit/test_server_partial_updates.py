@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,16 +15,27 @@ import grpc
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from pubsub_delta.errors import Aborted
-from pubsub_delta.resources import DeadLetterPolicy, ExpirationPolicy, RetryPolicy
-from pubsub_delta.server import partial_updates
-from pubsub_delta.server.grpc_services import SUBSCRIBER
+from pubsub_delta.resources import (
+    DeadLetterPolicy,
+    ExpirationPolicy,
+    NoWrapper,
+    OidcToken,
+    PushConfig,
+    RetryPolicy,
+)
+from pubsub_delta.server import partial_updates, wire
+from pubsub_delta.server.grpc_services import SUBSCRIBER, message_class
+from pubsub_delta.server.update_masks import changed_fields
 from pubsub_delta.tables.registry.registry import Registry
+from tests.unit.builders import PLAIN
 from tests.unit.raw_calls import Server, refused
 from tests.unit.serving_world import WorldBackend, served
 from tests.unit.test_races import once
 
 TOPIC = "projects/p/topics/any"
 SUBSCRIPTION = "projects/p/subscriptions/any"
+ENDPOINT = "https://example.com/push"
+SENDER = OidcToken("sender@example.com")
 
 
 @pytest.fixture
@@ -147,3 +159,48 @@ def test_a_field_that_a_mask_names_without_a_value_is_as_that_of_a_new_subscript
     )
     update(server, field)
     assert getattr(backend.store.get_subscription(SUBSCRIPTION), field) == usual
+
+
+@pytest.mark.parametrize(
+    ("mask", "field", "left"),
+    [
+        (
+            "push_config.oidc_token",
+            "push_config",
+            PushConfig(ENDPOINT, {}, NoWrapper(True)),
+        ),
+        (
+            "push_config.no_wrapper",
+            "push_config",
+            PushConfig(ENDPOINT, {}, None, SENDER),
+        ),
+        (
+            "push_config.no_wrapper.write_metadata",
+            "push_config",
+            PushConfig(ENDPOINT, {}, NoWrapper(False), SENDER),
+        ),
+        ("push_config.push_endpoint", "push_config", None),
+        ("dead_letter_policy.max_delivery_attempts", "dead_letter_policy", DeadLetterPolicy(TOPIC)),
+        ("retry_policy.maximum_backoff", "retry_policy", RetryPolicy("10s", "600s")),
+    ],
+)
+def test_a_part_of_a_field_that_a_mask_names_without_a_value_is_cleared(
+    mask: str, field: str, left: object
+) -> None:
+    """AIP-134: a field that the mask names, and the request leaves out, is cleared.
+
+    Here the request leaves out the whole field that the mask leads into.
+    """
+    stored = replace(
+        PLAIN,
+        push_config=PushConfig(ENDPOINT, {}, NoWrapper(True), SENDER),
+        dead_letter_policy=DeadLetterPolicy(TOPIC, 7),
+        retry_policy=RetryPolicy("10s", "100s"),
+    )
+    fields = changed_fields(
+        message_class("Subscription")(name=SUBSCRIPTION),
+        FieldMask(paths=[mask]),
+        wire.subscription_message(stored),
+        wire.SUBSCRIPTION_FIELDS,
+    )
+    assert fields == {field: left}

@@ -74,6 +74,8 @@ def test_a_number_keeps_every_digit(
         (pa.float32(), "3.5e38"),
         (pa.float64(), "1e400"),
         (pa.float64(), "-1e1000000"),
+        (pa.float64(), "1" + 400 * "0"),
+        (pa.float32(), "-1" + 400 * "0"),
     ],
 )
 @QUOTED

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, time
 from decimal import Decimal
 from functools import cached_property
@@ -21,13 +22,14 @@ from avro import schema as rules
 from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
 
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.policy.schemas.avro_binary import Walker, must_be_walked
+from pubsub_delta.policy.schemas.avro_binary import Walker, check_empty, must_be_walked
 from pubsub_delta.policy.schemas.avro_defaults import read_defaults
 from pubsub_delta.policy.schemas.avro_json import JsonReader, read_json
 from pubsub_delta.policy.schemas.types import (
     MOST_DIGITS,
     TEXT,
     DecimalOf,
+    FieldCount,
     FieldType,
     ListOf,
     MapOf,
@@ -67,7 +69,10 @@ def check_definition(definition: str) -> None:
         given = read_json(definition.encode())
         _check_names(given)
         _rules_of(definition)
-        fastavro.parse_schema(given)  # it also checks default values
+        named: dict[str, Any] = {}
+        fastavro.parse_schema(given, named)
+        check_empty(named)
+        AvroCodec(definition)  # it checks default values
     except Exception as error:
         raise InvalidArgument(
             f"definition: it is not an Avro schema ({_first_line(error)}); "
@@ -98,8 +103,9 @@ class AvroCodec:
     """Reads messages of an Avro schema."""
 
     def __init__(self, definition: str) -> None:
+        self._given = json.loads(definition)
         self.named: dict[str, Any] = {}
-        self.schema = fastavro.parse_schema(json.loads(definition), self.named)
+        self.schema = fastavro.parse_schema(_without(self._given, _is_ignored), self.named)
         read_defaults(self.schema, self.named)
         self._json = JsonReader(self.schema, self.named)
         self._walker = Walker(self.schema, self.named)
@@ -108,18 +114,26 @@ class AvroCodec:
     @cached_property
     def fields(self) -> RecordOf:
         """The fields of a message, with their types."""
-        found = _Types(self.named).of(self.schema)
-        assert isinstance(found, RecordOf)
-        return found
+        return _Types(self.named).record(self.schema, ())
 
     def check(self, data: bytes, encoding: Encoding) -> None:
         """Raise SchemaMismatch unless data is a message of the schema."""
         if encoding is Encoding.JSON:
             self._json.datum(data)
         else:
-            read = self._read(data, self.schema)
-            if not self._is_walked and self._written(read) != data:
+            read = self._read(data)
+            if not self._is_walked and not self._writes(read, data):
                 self._walker.check(data)  # extra bytes, wrong indexes, or blocks with sizes
+
+    def _writes(self, datum: Any, data: bytes) -> bool:
+        """Return whether data is how ``fastavro`` writes a datum.
+
+        It guesses the branch of a union, and takes a string for a date there.
+        """
+        try:
+            return self._written(datum) == data
+        except Exception:
+            return False
 
     def _written(self, datum: Any) -> bytes:
         out = BytesIO()
@@ -130,18 +144,65 @@ class AvroCodec:
         """Return the fields of a message, by the schema of another revision; SchemaMismatch."""
         if encoding is Encoding.JSON:
             data = self._written(self._json.datum(data))
-        found = self._read(data, reader.schema)
+        if reader is not self:
+            data = self._resolved(data, reader)
+        found = reader._read(data)
         return {name: valued(found[name], type_) for name, type_ in reader.fields.fields}
 
-    def _read(self, data: bytes, reader: Any) -> Any:
+    def _resolved(self, data: bytes, reader: AvroCodec) -> bytes:
+        """Return a message as the schema of another revision writes it.
+
+        ``fastavro`` would convert by the logical types of the writer. Avro: they are the reader's.
+        """
         if self._is_walked:
             self._walker.check(data)
-        try:
-            return fastavro.schemaless_reader(
-                BytesIO(data), self.schema, None if reader is self.schema else reader
-            )
-        except Exception as error:
-            raise SchemaMismatch(f"invalid Avro data: {_first_line(error)}") from None
+        with _reading():
+            datum = fastavro.schemaless_reader(BytesIO(data), self._plain, reader._plain)
+            out = BytesIO()
+            fastavro.schemaless_writer(out, reader._plain, datum)
+        return out.getvalue()
+
+    @cached_property
+    def _plain(self) -> Any:
+        """The schema without logical types."""
+        named: dict[str, Any] = {}
+        schema = fastavro.parse_schema(_without(self._given, lambda _: True), named)
+        read_defaults(schema, named)
+        return schema
+
+    def _read(self, data: bytes) -> Any:
+        if self._is_walked:
+            self._walker.check(data)
+        with _reading():
+            return fastavro.schemaless_reader(BytesIO(data), self.schema, None)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Raise SchemaMismatch for whatever ``fastavro`` raises."""
+    try:
+        yield
+    except Exception as error:
+        raise SchemaMismatch(f"invalid Avro data: {_first_line(error)}") from None
+
+
+def _without(given: Any, is_dropped: Callable[[Any], bool]) -> Any:
+    """Return a definition without the logical types of some schemas."""
+    if isinstance(given, list):
+        return [_without(each, is_dropped) for each in given]
+    if not isinstance(given, dict):
+        return given
+    dropped = {"logicalType"} if is_dropped(given) else set()
+    return {
+        name: inner if name == "default" else _without(inner, is_dropped)
+        for name, inner in given.items()
+        if name not in dropped
+    }
+
+
+def _is_ignored(schema: Any) -> bool:
+    """Return whether a logical type counts for nothing. Avro: so does one that is not valid."""
+    return schema.get("logicalType") == "decimal" and not schema.get("precision")
 
 
 class _Types:
@@ -149,6 +210,7 @@ class _Types:
 
     def __init__(self, named: dict[str, Any]) -> None:
         self._named = named
+        self._count = FieldCount()
 
     def of(self, schema: Any, within: tuple[str, ...] = ()) -> FieldType:
         """Return the type of a column; text for a recursive type, and for most unions."""
@@ -167,13 +229,19 @@ class _Types:
         if kind in ("record", "error"):
             if schema["name"] in within or not schema["fields"]:
                 return TEXT
-            inner = (*within, schema["name"])
-            return RecordOf(
-                tuple((each["name"], self.of(each["type"], inner)) for each in schema["fields"])
-            )
+            return self.record(schema, within)
         if kind in self._named:
             return self.of(self._named[kind], within)
         return self._of_logical(schema, kind)
+
+    def record(self, schema: Any, within: tuple[str, ...]) -> RecordOf:
+        """Return the types of the fields of a record."""
+        inner = (*within, schema["name"])
+        fields = []
+        for each in schema["fields"]:
+            self._count.add()
+            fields.append((each["name"], self.of(each["type"], inner)))
+        return RecordOf(tuple(fields))
 
     def _of_logical(self, schema: Any, kind: str) -> FieldType:
         logical = schema.get("logicalType")

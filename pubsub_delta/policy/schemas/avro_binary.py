@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pubsub_delta.policy.schemas.types import SchemaMismatch, check_digits
+from pubsub_delta.policy.schemas.types import MOST_FIELDS, SchemaMismatch, check_digits
 
 MOST_LEVELS = 100
 """The depth of nested records, as in Protocol Buffers."""
@@ -19,43 +19,68 @@ _MOST_DIGITS = 10
 """Bytes of an encoded 64-bit number."""
 
 
+def check_empty(named: Mapping[str, Any]) -> None:
+    """Raise SchemaMismatch for a type of zero bytes with more than ``MOST_FIELDS`` fields.
+
+    They count at each use of a named type. A few such types have billions, which a message without
+    bytes claims.
+    """
+    known: dict[str, int | None] = {}
+    for each in named.values():
+        if (_empty_fields(each, named, known) or 0) > MOST_FIELDS:
+            raise SchemaMismatch(
+                f"{each['name']} has more than {MOST_FIELDS:,} fields without bytes, with those of "
+                "each use of a named type"
+            )
+
+
 def must_be_walked(schema: Any, named: Mapping[str, Any]) -> bool:
     """Return whether data of a schema must be checked before it is read.
 
     Recursive types and items of zero bytes let short data claim any depth or number of items.
     A reader would round a decimal with more digits than its precision.
     """
-    return _claims(schema, named, ())
+    return _claims(schema, named, (), set())
 
 
-def _claims(schema: Any, named: Mapping[str, Any], within: tuple[str, ...]) -> bool:
+def _claims(schema: Any, named: Mapping[str, Any], within: tuple[str, ...], seen: set[str]) -> bool:
     schema = resolved(schema, named)
     if isinstance(schema, list):
-        return any(_claims(each, named, within) for each in schema)
+        return any(_claims(each, named, within, seen) for each in schema)
     kind = schema["type"] if isinstance(schema, dict) else schema
     if kind == "map":
-        return _claims(schema["values"], named, within)
+        return _claims(schema["values"], named, within, seen)
     if kind == "array":
         items = schema["items"]
-        return _is_empty(items, named, ()) or _claims(items, named, within)
+        is_empty = _empty_fields(items, named, {}) is not None
+        return is_empty or _claims(items, named, within, seen)
     if kind not in ("record", "error"):
         return isinstance(schema, dict) and schema.get("logicalType") == "decimal"
     inner = (*within, schema["name"])
     if schema["name"] in within:
         return True
-    return any(_claims(field["type"], named, inner) for field in schema["fields"])
+    if schema["name"] in seen:
+        return False
+    seen.add(schema["name"])
+    return any(_claims(field["type"], named, inner, seen) for field in schema["fields"])
 
 
-def _is_empty(schema: Any, named: Mapping[str, Any], within: tuple[str, ...]) -> bool:
-    """Return whether values of a type have zero bytes."""
+def _empty_fields(
+    schema: Any, named: Mapping[str, Any], known: dict[str, int | None]
+) -> int | None:
+    """Return how many fields a type of zero bytes has; None for a type whose values have bytes."""
     schema = resolved(schema, named)
     kind = schema["type"] if isinstance(schema, dict) else schema
-    if kind == "fixed":
-        return bool(schema["size"] == 0)
-    if kind not in ("record", "error") or schema["name"] in within:
-        return bool(kind == "null")
-    inner = (*within, schema["name"])
-    return all(_is_empty(field["type"], named, inner) for field in schema["fields"])
+    if kind == "null" or (kind == "fixed" and schema["size"] == 0):
+        return 0
+    if kind not in ("record", "error"):
+        return None
+    if schema["name"] not in known:
+        known[schema["name"]] = None  # as it is for a type within itself
+        inner = [_empty_fields(field["type"], named, known) for field in schema["fields"]]
+        if None not in inner:
+            known[schema["name"]] = len(inner) + sum(each or 0 for each in inner)
+    return known[schema["name"]]
 
 
 def resolved(schema: Any, named: Mapping[str, Any]) -> Any:

@@ -12,6 +12,8 @@ from decimal import Decimal
 from typing import Any
 
 from pubsub_delta.policy.schemas.avro_binary import resolved
+from pubsub_delta.policy.schemas.avro_json import JsonReader, name_of
+from pubsub_delta.policy.schemas.types import SchemaMismatch
 
 IN_JSON = "default_in_json"
 """The key of a field of a parsed schema with the JSON of its default."""
@@ -51,7 +53,21 @@ def _of_fields(schema: Any, named: Mapping[str, Any], seen: set[int]) -> None:
         _of_fields(field["type"], named, seen)
         if "default" in field and IN_JSON not in field:
             field[IN_JSON] = field["default"]
-            field["default"] = value_of(field["type"], field[IN_JSON], named)
+            field["default"] = _checked(field, named)
+
+
+def _checked(field: Any, named: Mapping[str, Any]) -> Any:
+    """Return the value of a field's default; SchemaMismatch unless it is one of the type."""
+    where, default = f"the default of field {field['name']!r}", field[IN_JSON]
+    try:
+        _DefaultReader(field["type"], named).check(default)
+        return value_of(field["type"], default, named)
+    except SchemaMismatch as why:
+        raise SchemaMismatch(f"{where}: {why}") from None
+    except ArithmeticError:
+        raise SchemaMismatch(
+            f"{where}: a date or time of the years 1 to 9999 is accepted"
+        ) from None
 
 
 def value_of(schema: Any, default: Any, named: Mapping[str, Any]) -> Any:
@@ -66,7 +82,8 @@ def value_of(schema: Any, default: Any, named: Mapping[str, Any]) -> Any:
     """
     schema = resolved(schema, named)
     if isinstance(schema, list):
-        branch = next(each for each in schema if _is_of(resolved(each, named), default))
+        reader = _DefaultReader(schema, named)
+        branch = next(each for each in schema if reader.is_of(each, default))
         return value_of(branch, default, named)
     kind = schema["type"] if isinstance(schema, dict) else schema
     if kind == "array":
@@ -91,25 +108,45 @@ def value_of(schema: Any, default: Any, named: Mapping[str, Any]) -> Any:
 def _of_field(field: Any, default: Mapping[str, Any], named: Mapping[str, Any]) -> Any:
     if field["name"] in default:
         return value_of(field["type"], default[field["name"]], named)
+    if IN_JSON in field and field["default"] is not field[IN_JSON]:  # it is a value by now
+        return field["default"]
     return value_of(field["type"], field.get(IN_JSON, field.get("default")), named)
 
 
-_OF_JSON: Mapping[str, tuple[type, ...]] = {
-    "null": (type(None),),
-    "boolean": (bool,),
-    "int": (int,),
-    "long": (int,),
-    "float": (int, float),
-    "double": (int, float),
-    "array": (list,),
-    "map": (dict,),
-    "record": (dict,),
-    "error": (dict,),
-}
+class _DefaultReader(JsonReader):
+    """Checks defaults. Avro: a union's is one of any of its branches, and not in an object.
 
+    A record may leave out the fields that have defaults themselves. Each part of a default is
+    checked against each branch once, however its types are nested.
+    """
 
-def _is_of(schema: Any, default: Any) -> bool:
-    """Return whether the JSON of a default can belong to a branch of a union."""
-    kind = schema["type"] if isinstance(schema, dict) else schema
-    accepted = _OF_JSON.get(kind, (str,))
-    return isinstance(default, accepted) and (kind == "boolean" or not isinstance(default, bool))
+    def __init__(self, schema: Any, named: Mapping[str, Any]) -> None:
+        super().__init__(schema, named)
+        self._fits: dict[tuple[str | int, int], bool] = {}
+
+    def check(self, default: Any) -> None:
+        """Raise SchemaMismatch unless a default is one of the type."""
+        self._value(self._schema, default, "")
+
+    def is_of(self, branch: Any, default: Any) -> bool:
+        """Return whether a default is of a branch of a union."""
+        key = branch if isinstance(branch, str) else id(branch), id(default)
+        if key not in self._fits:
+            try:
+                self._value(branch, default, "")
+                self._fits[key] = True
+            except SchemaMismatch:
+                self._fits[key] = False
+        return self._fits[key]
+
+    def _union(self, branches: list[Any], value: Any, path: str) -> None:
+        if not any(self.is_of(each, value) for each in branches):
+            names = ", ".join(map(name_of, branches))
+            raise SchemaMismatch(f"{path or 'the value'} is of none of {names}")
+
+    def _record(self, schema: Any, value: Any, path: str) -> Any:
+        if isinstance(value, dict):
+            fields = [f for f in schema["fields"] if f["name"] in value or "default" not in f]
+            value = {f["name"]: value[f["name"]] for f in fields if f["name"] in value}
+            schema = {**schema, "fields": fields}
+        return super()._record(schema, value, path)

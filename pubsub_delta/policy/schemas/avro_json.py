@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import Any
 
 from pubsub_delta.policy.schemas.types import SchemaMismatch, check_digits
@@ -74,6 +75,7 @@ class JsonReader:
         self._named = named
         self._read: Mapping[str, Callable[[Any, Any, str], Any]] = {
             "record": self._record,
+            "error": self._record,
             "enum": self._enum,
             "array": self._array,
             "map": self._map,
@@ -109,7 +111,8 @@ class JsonReader:
                 return None
             raise _unfit(path, value, f"one of {', '.join(names)} in an object")
         if not isinstance(value, dict) or len(value) != 1:
-            raise _unfit(path, value, f'null or {{"{next(n for n in names if n != "null")}": …}}')
+            others = (f' or {{"{name}": …}}' for name in names if name != "null")
+            raise _unfit(path, value, f"null{next(others, '')}")
         ((name, inner),) = value.items()
         if name not in names or name == "null":
             raise _unfit(path, value, f"one of {', '.join(names)} as the name")
@@ -149,6 +152,8 @@ class JsonReader:
     def _map(self, schema: Any, value: Any, path: str) -> Any:
         if not isinstance(value, dict):
             raise _unfit(path, value, "an object, a map")
+        for key in value:
+            _plain("string", key, path)
         return {
             key: self._value(schema["values"], each, _within(path, key))
             for key, each in value.items()
@@ -184,7 +189,15 @@ def _plain(kind: str, value: Any, path: str) -> Any:
         return _bytes(value, path)
     if not fits:
         raise _unfit(path, value, f"a value of type {kind}")
-    return float(value) if kind in ("float", "double") else value
+    return _floating(value) if kind in ("float", "double") else value
+
+
+def _floating(value: float) -> float:
+    """Return the nearest floating-point number; infinity for one that is too large, as of 1e400."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
 
 
 def _decimal(schema: Any, raw: bytes, path: str) -> bytes:

@@ -14,6 +14,7 @@ from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.schemas.types import (
     TEXT,
     DecimalOf,
+    FieldCount,
     FieldType,
     ListOf,
     MapOf,
@@ -131,7 +132,8 @@ class ProtobufCodec:
     @cached_property
     def fields(self) -> RecordOf:
         """The fields of a message, with their types."""
-        return RecordOf(tuple(_fields(self._descriptor, (self._descriptor.full_name,))))
+        of = self._descriptor
+        return RecordOf(tuple(_fields(of, (of.full_name,), FieldCount())))
 
     def check(self, data: bytes, encoding: Encoding) -> None:
         """Raise SchemaMismatch unless data is a message of the schema.
@@ -148,9 +150,12 @@ class ProtobufCodec:
     def values(self, data: bytes, encoding: Encoding, reader: ProtobufCodec) -> dict[str, Any]:
         """Return the fields of a message, by the schema of another revision; SchemaMismatch."""
         message = self._read(data, encoding)
-        if reader is not self:
-            message = reader._make.FromString(message.SerializeToString())
-        return _record(message, reader.fields)
+        try:  # proto2 does not check its strings, proto3 does
+            if reader is not self:
+                message = reader._make.FromString(message.SerializeToString())
+            return _record(message, reader.fields)
+        except (UnicodeError, DecodeError) as error:
+            raise SchemaMismatch(f"invalid UTF-8 in a string: {error}") from None
 
     def _read(self, data: bytes, encoding: Encoding) -> Any:
         try:
@@ -172,19 +177,22 @@ class ProtobufCodec:
         return message
 
 
-def _fields(descriptor: Any, within: tuple[str, ...]) -> Iterator[tuple[str, FieldType]]:
+def _fields(
+    descriptor: Any, within: tuple[str, ...], count: FieldCount
+) -> Iterator[tuple[str, FieldType]]:
     for field in descriptor.fields:
-        yield field.name, _type(field, within)
+        count.add()
+        yield field.name, _type(field, within, count)
 
 
-def _type(field: Any, within: tuple[str, ...]) -> FieldType:
+def _type(field: Any, within: tuple[str, ...], count: FieldCount) -> FieldType:
     if _is_map(field):
-        return MapOf(_one(field.message_type.fields_by_name["value"], within))
-    one = _one(field, within)
+        return MapOf(_one(field.message_type.fields_by_name["value"], within, count))
+    one = _one(field, within, count)
     return ListOf(one) if field.is_repeated else one
 
 
-def _one(field: Any, within: tuple[str, ...]) -> FieldType:
+def _one(field: Any, within: tuple[str, ...], count: FieldCount) -> FieldType:
     if field.type not in _MESSAGES:
         return _PLAIN[field.type]
     inner = field.message_type
@@ -192,7 +200,7 @@ def _one(field: Any, within: tuple[str, ...]) -> FieldType:
         inner.full_name in within or not inner.fields
     ):  # a column has no recursive type, and no empty struct
         return TEXT
-    return RecordOf(tuple(_fields(inner, (*within, inner.full_name))))
+    return RecordOf(tuple(_fields(inner, (*within, inner.full_name), count)))
 
 
 def _is_map(field: Any) -> bool:
@@ -218,7 +226,9 @@ def _field(message: Any, field: Any, type_: FieldType) -> Any:
 
 
 def _key(key: Any) -> str:
-    """Return a key of a map as JSON writes it."""
+    """Return a key of a map as JSON writes it; UnicodeError for bytes that are no text."""
+    if isinstance(key, bytes):
+        return key.decode()
     return str(key).lower() if isinstance(key, bool) else str(key)
 
 
@@ -230,6 +240,8 @@ def _valued(value: Any, field: Any, type_: FieldType) -> Any:
         return _record(value, type_)
     if field.type in _MESSAGES:
         return json_format.MessageToJson(value, indent=None, preserving_proto_field_name=True)
+    if isinstance(value, bytes) and type_ == TEXT:
+        return value.decode()
     return value
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from pubsub_delta.errors import FailedPrecondition, as_utf8
+
 
 @dataclass(frozen=True)
 class DecimalOf:
@@ -41,8 +43,26 @@ bits, ``long`` has 64.
 """
 
 TEXT = "string"
+MOST_FIELDS = 10_000
+"""The most fields of a definition, where each use of a named type counts with its fields."""
 MOST_DIGITS = 38
 """The most digits of a decimal in Delta; a column of larger decimals is text."""
+
+
+class FieldCount:
+    """Counts the fields of columns, so that types that use each other do not fill the memory."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def add(self) -> None:
+        """Count another field; FailedPrecondition beyond ``MOST_FIELDS``."""
+        self._count += 1
+        if self._count > MOST_FIELDS:
+            raise FailedPrecondition(
+                f"the schema has more than {MOST_FIELDS:,} fields, with those of each use of a "
+                "type; fewer can be read as columns"
+            )
 
 
 def check_digits(schema: object, raw: bytes) -> None:
@@ -60,3 +80,6 @@ def check_digits(schema: object, raw: bytes) -> None:
 
 class SchemaMismatch(Exception):
     """The data of a message does not fit its schema; the text says why."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(as_utf8(why))
