@@ -6,6 +6,13 @@ from tests.mutations.bug import Bug
 
 BUGS_OF_AN_ADVERSARY = (
     Bug(
+        "fields-hide-methods",
+        "A field of an inner message may hide a method of Python's messages.",
+        "policy/schemas/protobuf.py",
+        "    for inner in message.nested_type:\n        _check_field_names(inner)\n",
+        "",
+    ),
+    Bug(
         "defaults-that-are-no-values",
         "A default that is no value of its type is accepted, and no message after that.",
         "policy/schemas/avro.py",

@@ -100,6 +100,8 @@ def test_one_message_with_what_it_needs_within_is_accepted(definition: str) -> N
         (proto3("", "message N {}"), "its top level has M, N"),
         (proto3("", "enum E { X = 0; }"), "its top level has M, E"),
         (proto3("", "service S {}"), "its top level has M, S"),
+        (proto3("string IsInitialized = 1;"), "field IsInitialized of M has the name of a method"),
+        (proto3("message N { int32 HasField = 1; } N n = 1;"), "field HasField of N"),
     ],
 )
 def test_what_is_no_definition_is_refused(definition: str, told: str) -> None:

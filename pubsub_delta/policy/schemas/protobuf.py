@@ -8,6 +8,7 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.empty_pb2 import Empty
 from google.protobuf.message import DecodeError
 
 from pubsub_delta.errors import InvalidArgument
@@ -46,6 +47,7 @@ _TYPE_NAMES = {
     for name, number in vars(FieldDescriptor).items()
     if name.startswith("TYPE_")
 }
+_METHODS = frozenset(name for name in dir(Empty) if not name.startswith("_"))
 _MESSAGES = (FieldDescriptor.TYPE_MESSAGE, FieldDescriptor.TYPE_GROUP)
 
 
@@ -64,6 +66,20 @@ def check_compiled(compiled: bytes) -> None:
             f"definition: its top level has {', '.join(names) or 'nothing'}; one message is "
             "accepted, which may contain other messages and enums"
         )
+    for message in file.message_type:
+        _check_field_names(message)
+
+
+def _check_field_names(message: Any) -> None:
+    """Refuse fields that hide a method of Python's messages, which could not be read any more."""
+    for field in message.field:
+        if field.name in _METHODS:
+            raise InvalidArgument(
+                f"definition: field {field.name} of {message.name} has the name of a method of "
+                "Python's messages; any other name is accepted"
+            )
+    for inner in message.nested_type:
+        _check_field_names(inner)
 
 
 def check_compatible(new: bytes, old: bytes) -> None:
