@@ -264,6 +264,8 @@ def test_the_log_tells_of_files_what_it_tells_of_others(written: Written) -> Non
         k for k, v in usual.items() if v is not None
     }
     assert ours["partition.publish_date"] == usual["partition.publish_date"]
+    apart = abs(ours["modification_time"] - usual["modification_time"])
+    assert apart < 3_600_000, "milliseconds"
 
 
 def test_files_look_like_those_of_the_lane(written: Written) -> None:

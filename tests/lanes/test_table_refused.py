@@ -13,7 +13,9 @@ from deltalake import DeltaTable, Field, Schema
 from pubsub_delta import DeadLetterPolicy, InvalidArgument, TableConfig, TableState
 from pubsub_delta.delivery import table_subscriptions
 from pubsub_delta.policy.table_configs import check_table_config
-from tests.lanes.table_world import DEAD, NAME, TEXTS, World
+from pubsub_delta.tables.lanes.direct.targets import DirectTarget
+from pubsub_delta.tables.targets import Unwritable
+from tests.lanes.table_world import DEAD, NAME, TEXTS, Killed, World, kill_before
 
 
 @pytest.fixture
@@ -60,6 +62,31 @@ def test_a_table_that_got_such_a_feature_takes_no_rows_and_has_its_state(world: 
     done = world.store.write_table(NAME)
     assert (done.state, done.written, done.failed) == (TableState.SCHEMA_MISMATCH, 0, 0)
     assert "clustering" in done.problem
+
+
+def test_nothing_stays_leased_where_an_earlier_write_is_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the table "cannot be written, nothing is leased, and no delivery fails"."""
+
+    def refuse(*_: Any) -> None:
+        raise Unwritable(TableState.PERMISSION_DENIED, "403 Forbidden")
+
+    world.make()
+    world.subscribe()
+    world.publish(b"a")
+    with monkeypatch.context() as patched:
+        kill_before(patched, DirectTarget, "append")
+        with pytest.raises(Killed):
+            world.write()
+    world.publish(b"b")
+    with monkeypatch.context() as patched:
+        patched.setattr(DirectTarget, "append", refuse)
+        done = world.store.write_table(NAME)
+    assert (done.state, done.written, done.failed) == (TableState.PERMISSION_DENIED, 0, 0)
+    assert world.states() == {"writing": 1, "available": 1}
+    assert world.write() == (2, 0)
+    assert world.data == [b"a", b"b"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,14 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pubsub_delta import DeadLetterPolicy, ReceivedMessage, TableState, UnreadableMessageWarning
+from pubsub_delta import (
+    DeadLetterPolicy,
+    ReceivedMessage,
+    RetryPolicy,
+    TableConfig,
+    TableState,
+    UnreadableMessageWarning,
+)
 from pubsub_delta.delivery import table_writes
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.delivery.table_subscriptions import write_messages
@@ -103,3 +110,19 @@ def test_what_was_written_counts_though_the_table_is_gone_by_now(
     monkeypatch.setattr(DirectTarget, "append", once)
     done = write_messages(world.store._tables, world.store._subscription(NAME), world.clock.now)
     assert (done.written, done.state) == (1, TableState.NOT_FOUND)
+
+
+def test_a_dry_run_tells_what_a_run_would_write(world: World) -> None:
+    """What is leased, or waits for its backoff, is in no slice yet."""
+    world.make()
+    retry = RetryPolicy("600s", "600s")
+    world.store.create_subscription(NAME, TOPIC, retry_policy=retry)
+    world.publish(b"a", b"b", b"c", b"d")
+    leased, failed = list(world.store.pull(NAME, 2))
+    world.store.modify_ack_deadline(NAME, [failed.ack_id], 0)
+    world.store.update_subscription(NAME, table_config=TableConfig("shop.orders"))
+    name = f"projects/local/subscriptions/{NAME}"
+    assert world.store.maintain(dry_run=True).written == {name: 2}
+    assert world.store.maintain().written == {name: 2}
+    assert world.data == [b"c", b"d"]
+    assert world.store.acknowledge(NAME, [leased.ack_id]).success

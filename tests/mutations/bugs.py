@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 from tests.mutations.bugs_of_a_later_outsider import BUGS_OF_A_LATER_OUTSIDER
+from tests.mutations.bugs_of_a_ninth_outsider import BUGS_OF_A_NINTH_OUTSIDER
 from tests.mutations.bugs_of_a_seventh_outsider import BUGS_OF_A_SEVENTH_OUTSIDER
 from tests.mutations.bugs_of_a_seventh_outsider_at_servers import (
     BUGS_OF_A_SEVENTH_OUTSIDER_AT_SERVERS,
@@ -153,4 +154,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_AN_EIGHTH_OUTSIDER_AT_JOBS,
     *BUGS_OF_OTHER_PROGRAMS,
     *BUGS_OF_AN_ADVERSARY,
+    *BUGS_OF_A_NINTH_OUTSIDER,
 )

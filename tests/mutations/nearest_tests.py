@@ -34,6 +34,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "appends",
         "lanes/test_added_columns",
         "lanes/test_upkeep",
+        "lanes/test_data_source_files",
     ),
     "tables/lanes/direct/credentials.py": ("lanes_choice", "storage_settings"),
     "tables/lanes/direct/errors.py": (
@@ -84,6 +85,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_races_found",
         "lanes/test_by_urls",
         "lanes/test_upkeep",
+        "lanes/test_data_source_files",
     ),
     "tables/lanes/direct/history.py": ("lanes/test_direct",),
     "tables/lanes/direct/targets.py": (
@@ -140,6 +142,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "many_dead_letters",
         "lanes/test_tables_that_are_gone",
         "lanes/test_table_writes",
+        "lanes/test_table_slices",
         "lanes/test_table_ended",
         "maintenance_problems",
         "wrong_arguments",

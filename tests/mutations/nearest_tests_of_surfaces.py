@@ -332,6 +332,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "data_source_consumer",
         "data_source_parts",
         "data_source_subscribing",
+        "missing_statistics",
     ),
     "datasource/offsets.py": ("data_source_consumer",),
     "datasource/options.py": ("data_source_options",),

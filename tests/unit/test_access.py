@@ -155,6 +155,7 @@ def test_a_role_that_nobody_knows_is_refused_and_grants_nothing() -> None:
         (ANN, "allAuthenticatedUsers", True),
         (ANN, "group:crew@example.com", True),
         (BOB, "group:crew@example.com", False),
+        ("user:carla@example.com", "group:crew@example.com", True),
         ("principal://pool/subject/ann", "principal://pool/subject/Ann", False),
         (ANN, "deleted:user:ann@example.com?uid=1", False),
         (ANN, "projectOwner:p", False),
@@ -162,7 +163,7 @@ def test_a_role_that_nobody_knows_is_refused_and_grants_nothing() -> None:
 )
 def test_members(member: str, bound_to: str, is_meant: bool) -> None:
     crew = {
-        "group:crew@example.com": frozenset({ANN}),
+        "group:crew@example.com": frozenset({ANN, "user:Carla@Example.com"}),
         "group:marks@example.com": frozenset({"user:mark@example.com"}),
     }
     assert AccessPolicy(groups=crew).caller(member).is_among([bound_to]) == is_meant

@@ -96,6 +96,14 @@ def test_nothing_is_called_after_stop(make: Made, answers: Answers) -> None:
     assert answers.ids == [0]
 
 
+def test_a_stop_while_nothing_runs_is_told_at_once(answers: Answers) -> None:
+    """Whoever cancels an idle pull does not wait for its next exchange."""
+    over = threading.Event()
+    callbacks = Callbacks(answers, 1, NAME, ordered=False, on_idle=over.set)
+    callbacks.stop()
+    assert over.is_set()
+
+
 def test_nothing_is_kept_of_what_was_handled(make: Made, answers: Answers) -> None:
     # "nothing grows with the number of messages handled"
     attributes = type("Attributes", (dict,), {})  # of which there are weak references

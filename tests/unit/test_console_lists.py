@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from pubsub_delta.clock import ManualClock
+from pubsub_delta.clock import ManualClock, uptime
 from pubsub_delta.console import overview, subscriptions
 from pubsub_delta.console.lists import PAGE_SIZE
 from pubsub_delta.console.measurements import MAX_AGE, MAX_AGE_OF_OTHERS, Measurements
@@ -277,6 +277,18 @@ def test_nothing_is_measured_again_while_it_is_fresh() -> None:
     counting.clock.advance((MAX_AGE_OF_OTHERS + timedelta(seconds=1)).total_seconds())
     counting.latest(every, ["a"])
     assert counting.asked.count("b") == 2
+
+
+def test_a_page_does_not_wait_for_what_is_fresh() -> None:
+    counting, every = Counting(), {"a": "1"}
+    counting.values = {"a": 1.0}
+    counting.known.latest(every, ["a"], 20)
+    for seconds in (0, 1, MAX_AGE.total_seconds() - 1):
+        counting.clock.advance(seconds)
+        began = uptime()
+        counting.known.latest(every, ["a"], 20)
+        assert uptime() - began < 10
+    assert counting.asked == ["a"]
 
 
 def test_a_rate_is_of_two_measurements_of_one_resource() -> None:

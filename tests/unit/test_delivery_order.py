@@ -212,6 +212,16 @@ def test_a_pull_takes_as_many_of_the_keys_that_failed_as_it_may(count: int) -> N
     assert next_ones(state, count, on=on) == sorted(order[:count])
 
 
+def test_of_a_key_that_failed_the_first_messages_come_however_many_were_passed_over() -> None:
+    """In order, though the others that have room are behind more than are looked at at a time."""
+    many, others, later = 12_000, 5, 7
+    keys = [*["held"] * many, *map(str, range(others)), *["held"] * later]
+    on = terms(dict(enumerate(keys)))
+    state, failing = fail(backlog(len(keys)), on=on)
+    assert failing == [0]
+    assert next_ones(state, others + 3, on=on) == [0, 1, 2, *range(many, many + others)]
+
+
 # Few spans
 
 

@@ -93,6 +93,28 @@ def test_a_name_is_not_taken_that_is_given_more_time_meanwhile(
     assert [each.expire_time for each in world.store.list_snapshots()] == [at(DAY)]
 
 
+def test_what_a_snapshot_of_one_topic_is_created_from_keeps_nothing_of_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = InMemory()
+    world.store.create_topic("others")
+    world.store.create_subscription("reader", "others")
+    for topic in ("flights", "others"):
+        world.publish("a", topic=topic)
+
+    def die() -> None:
+        raise Crashed
+
+    between(world, monkeypatch, die)
+    with pytest.raises(Crashed):
+        world.store.create_snapshot(TAKEN, NAME)
+    world.ack("a")
+    world.ack("a", name="reader")
+    world.be_at(MINUTE)
+    world.store.maintain(exact=True)
+    assert (world.stored(), world.stored("others")) == (["a"], [])
+
+
 def test_maintain_removes_what_a_crash_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """An announced snapshot retains all messages of its topic; nobody finishes it after an hour."""
     world = InMemory()

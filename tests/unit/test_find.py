@@ -12,6 +12,7 @@ from pubsub_delta.operations.find import UNACKED
 from pubsub_delta.policy.json_fields import JsonField
 from pubsub_delta.policy.message_queries import MessageQuery
 from pubsub_delta.resources import Message
+from tests.unit.builders import DAY, at
 from tests.unit.in_memory import InMemory
 
 READER = "projects/local/subscriptions/first"
@@ -36,6 +37,23 @@ def test_whatever_the_parts_each_message_is_found_once_the_newest_first(
     store = three()
     store.publish(*"de")
     assert found(store, TOPIC, MessageQuery()) == ["e", "d", "c", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (MessageQuery(earliest=at(DAY), latest=at(DAY)), "b"),
+        (MessageQuery(earliest=at(DAY)), "cb"),
+        (MessageQuery(latest=at(DAY)), "ba"),
+        (MessageQuery(earliest=at(DAY + 1), latest=at(2 * DAY - 1)), ""),
+    ],
+)
+def test_both_times_of_a_search_are_included(wanted: MessageQuery, expected: str) -> None:
+    store = InMemory()
+    for day, data in enumerate("abc"):
+        store.be_at(day * DAY)
+        store.publish(data)
+    assert "".join(found(store, TOPIC, wanted)) == expected
 
 
 def test_a_search_takes_as_many_reads_as_there_are_messages_and_not_positions(

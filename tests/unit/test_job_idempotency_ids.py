@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from pubsub_delta.jobs.idempotency_ids import batch_id
 
+marks = st.text("a/=%:", min_size=1, max_size=4)
+batches = st.tuples(marks, marks, st.none() | st.text("a/=%:", max_size=4))
 values = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
 
 
@@ -61,3 +63,15 @@ def test_runs_and_columns_have_ids_of_their_own() -> None:
         for each in (("a", "b", "c"), ("a", "c", "b"), ("b", "a", "c"), ("a" * 300, "b", "c"))
     }
     assert len(told) == 4
+
+
+@given(batches, batches)
+def test_two_batches_have_two_ids_whatever_marks_are_in_their_names(
+    one: tuple[str, str, str | None], other: tuple[str, str, str | None]
+) -> None:
+    """Else the batch of another run, or of another column, would be skipped as published."""
+    assert (batch_id(*one) == batch_id(*other)) == (one == other)
+
+
+def test_a_slash_is_of_the_run_or_of_the_column() -> None:
+    assert batch_id("a", "b/c", "1") != batch_id("a/b", "c", "1")

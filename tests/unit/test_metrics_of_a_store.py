@@ -171,3 +171,13 @@ def test_what_was_asked_for_by_its_name_and_is_not_there_is_told() -> None:
     for names in (["absent"], [NAME, "absent"], ["absent", NAME]):
         with pytest.raises(NotFound, match="'absent'"):
             metrics.rows(world.tables, names, "local", world.now, exact=False)
+
+
+def test_what_is_named_twice_is_measured_once() -> None:
+    """Prometheus refuses a scrape with two samples of one series."""
+    world = InMemory()
+    once, twice = (
+        metrics.rows(world.tables, names, "local", world.now, exact=False)
+        for names in ([NAME, "flights"], [NAME, "flights", NAME])
+    )
+    assert [(row.name, row.metric) for row in twice] == [(row.name, row.metric) for row in once]

@@ -22,6 +22,7 @@ from tests.model.memory_lane import MemoryLane
 from tests.model.memory_scans import MemoryScans
 from tests.unit.builders import DAY, at
 from tests.unit.in_memory import NAME, TOPIC, InMemory
+from tests.unit.querying import Query
 
 POSITIONS, TIMES = ("position_min", "position_max"), ("publish_time_min", "publish_time_max")
 QUERIES = (
@@ -128,3 +129,14 @@ def test_no_message_is_read_to_see_what_the_statistics_of_its_file_tell(
     monkeypatch.setattr(MemoryScans, "fold", noted)
     assert {each.data for each in world.pull()} >= {"new", "newer"}
     assert [each for each in read if each.positions is None] == []
+
+
+def test_messages_have_the_mean_size_of_those_in_files_that_tell_their_number() -> None:
+    """`maxBytesPerTrigger`: an estimate from what the log tells of the files."""
+    world = three_days()
+    table = world.tables.messages(world.store.get_topic(TOPIC).uid).table
+    sizes = [each.size for each in world.tables.lanes.control.files(table)]
+    for place in range(3):
+        with lacking(("rows",), place):
+            told = (sum(sizes) - sizes[place]) // 4
+            assert Query(world).consumer.messages_of(2 * told + 2) == 2

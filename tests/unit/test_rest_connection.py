@@ -167,6 +167,22 @@ def test_requests_that_are_sent_ahead_are_answered_in_turn() -> None:
     over(test)
 
 
+def test_what_comes_during_a_request_is_of_the_next_one() -> None:
+    """RFC 9112, 9.3.2: the responses to pipelined requests come in the order of these."""
+
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        client = await connect()
+        client.writer.write(b"GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await echo.waiting.wait()
+        client.writer.write(b"GET /a HTTP/1.1\r\nHo")
+        await asyncio.sleep(0.05)  # the server looks whether the client is still there
+        echo.go_on.set()
+        assert (await client.reply()).endswith(b"GET /wait? ")
+        assert (await client.ask("st: localhost\r\n\r\n")).endswith(b"GET /a? ")
+
+    over(test, Limits())
+
+
 def test_a_reply_to_head_has_no_body() -> None:
     async def test(connect: Any, echo: Echo, _: Connections) -> None:
         client = await connect()

@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytest.importorskip("fastavro")
 
@@ -18,7 +20,7 @@ from pubsub_delta.policy.schemas.types import DecimalOf, FieldType, ListOf, MapO
 from pubsub_delta.policy.schemas.validation import SchemaMismatch, SchemaValidator, TypedReader
 from pubsub_delta.schemas import Encoding, SchemaType
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
-from pubsub_delta.tables.typed import arrow_type, typed_rows, typed_schema
+from pubsub_delta.tables.typed import arrow_type, column_names, typed_rows, typed_schema
 from tests.unit.builders import at
 from tests.unit.schema_cases import (
     AREA,
@@ -250,3 +252,15 @@ def test_rows_keep_their_columns_and_get_their_fields_and_what_is_wrong() -> Non
 )
 def test_every_type_has_a_column_that_holds_its_values(type_: FieldType, value: Any) -> None:
     assert pa.array([value, None], arrow_type(type_)).to_pylist() == [value, None]
+
+
+@given(
+    st.lists(st.sampled_from(["sku", "SKU", "Sku", "Data", "field_data", "Field_SKU"]), unique=True)
+)
+def test_no_two_columns_differ_by_case_alone(fields: list[str]) -> None:
+    """Spark and many catalogs take such columns for one."""
+    names = column_names(fields)
+    lower = [each.lower() for each in names]
+    assert len(set(lower)) == len(fields)
+    assert not {"data", "attributes", "publish_time"} & set(lower)
+    assert all(name.endswith(field) for name, field in zip(names, fields, strict=True))

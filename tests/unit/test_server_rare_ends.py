@@ -65,6 +65,23 @@ def test_what_waits_for_a_client_that_leaves_unread_goes_back_at_once() -> None:
     running(test, retry_policy=RetryPolicy("600s", "600s"))
 
 
+def test_a_client_that_leaves_is_given_nothing_of_what_waits() -> None:
+    """What it gives back makes room, and it has gone: others get what waits, and at once."""
+
+    async def test(calls: Calls) -> None:
+        await calls.publish(*["x" * 1_900_000] * 4)
+        limits = {"stream_ack_deadline_seconds": 600, "max_outstanding_messages": 2}
+        stream = calls.stream(opening(**limits))
+        assert len((await anext(stream)).received_messages) == 1  # a response has room for one
+        found = calls.hub.running(NAME)
+        assert found is not None
+        await soon(lambda: found.leaser.waiting == len(found.leaser.assigner.waiting) == 2)
+        await stream.aclose()  # type: ignore[attr-defined]
+        assert len(await asyncio.wait_for(calls.pull(3), LONG)) == 3
+
+    running(test)
+
+
 def test_what_is_acknowledged_while_a_seek_is_under_way_is_written_at_the_end() -> None:
     """ "Then it writes the acknowledgements that it has received"."""
 

@@ -15,12 +15,12 @@ pytest.importorskip("grpc")
 from pubsub_delta import FailedPrecondition, PushConfig, TableConfig, TableState
 from pubsub_delta.delivery import table_writes
 from pubsub_delta.delivery.table_subscriptions import TableWrites
-from pubsub_delta.server import table_writing
+from pubsub_delta.server import dispatcher, table_writing
 from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.table_writing import LONGEST_PAUSE, TableWriters
 from pubsub_delta.server.timing import Timing
 from tests.unit.serving import LONG
-from tests.unit.serving_calls import NAME, TOPIC, Calls, running, soon
+from tests.unit.serving_calls import NAME, TOPIC, Calls, opening, running, soon
 
 SELDOM = Timing(shortest_poll=3600, longest_poll=3600)
 
@@ -205,6 +205,26 @@ def test_a_table_that_this_server_has_set_is_written_to_at_once(
         monkeypatch.setattr(table_writes, "check", lambda *_: None)
         await calls.set_table("shop.orders")
         await soon(lambda: written == [NAME])
+
+    running(test)
+
+
+def test_what_waits_for_a_consumer_can_be_written_to_the_table_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # "A change by this server takes effect at once", also for what it has leased ahead
+    monkeypatch.setattr(dispatcher, "_KEPT_FOR_NOBODY", 3600.0)
+
+    async def test(calls: Calls) -> None:
+        monkeypatch.setattr(calls.backend, "write_table", Written().write)
+        monkeypatch.setattr(table_writes, "check", lambda *_: None)
+        await calls.publish("a", "b", "c")
+        stream = calls.stream(opening(max_outstanding_messages=1))
+        assert len((await anext(stream)).received_messages) == 1
+        pulled = await calls.hub.dispatcher(NAME)
+        await soon(lambda: pulled.leaser.waiting == 2)
+        await calls.set_table("shop.orders")
+        await soon(lambda: calls.store.metrics(NAME)["num_outstanding_messages"] == 1)
 
     running(test)
 

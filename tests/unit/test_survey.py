@@ -318,6 +318,31 @@ def test_a_publish_makes_the_oldest_message_of_before_no_younger() -> None:
     assert ages[-3:] == [MINUTE, 2 * MINUTE, 3 * MINUTE]
 
 
+def test_what_is_published_after_a_detach_is_in_no_moment() -> None:
+    store = InMemory()
+    store.publish("a")
+    store.pull()
+    store.be_at(MINUTE)
+    store.store.detach_subscription(NAME)
+    store.be_at(2 * MINUTE)
+    store.publish("b", "c")
+    store.be_at(3 * MINUTE)
+    told = store.store.subscription_history(NAME)
+    assert max(each.num_undelivered_messages for each in told) == 1
+    assert told[-1].num_undelivered_messages == 0
+
+
+def test_a_message_of_a_later_time_has_no_age() -> None:
+    """A clock was set back, or another machine's is fast: an age below zero is none."""
+    store = InMemory()
+    store.be_at(10 * MINUTE)
+    store.publish("a")
+    store.be_at(5 * MINUTE)
+    told = store.store.subscription_history(NAME)
+    assert [each.oldest_unacked_message_age for each in told if each.time == at(5 * MINUTE)] == [0]
+    assert min(each.oldest_unacked_message_age for each in told) == 0
+
+
 def test_metrics_over_time_have_the_last_of_many_publishes() -> None:
     """As many publishes as points."""
     store = InMemory()

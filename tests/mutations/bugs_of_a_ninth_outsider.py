@@ -1,0 +1,149 @@
+"""Bugs by a ninth outsider, who had not seen the list."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+BUGS_OF_A_NINTH_OUTSIDER = (
+    Bug(
+        "a-group-with-a-capital",
+        "Who is written with a capital letter among the members of a group has none of its roles.",
+        "policy/access.py",
+        "if name in map(plain, has)",
+        "if name in has",
+    ),
+    Bug(
+        "passed-over-in-the-last-window",
+        "Of messages whose key has failed, only those of the last window come with it.",
+        "policy/ordering.py",
+        "chosen, passed_over = chosen | (window - held), passed_over | held",
+        "chosen, passed_over = chosen | (window - held), held",
+    ),
+    Bug(
+        "a-history-after-the-detach",
+        "The history of a detached subscription counts what was published since.",
+        "operations/survey.py",
+        "and not subscription.filter and not subscription.detached:",
+        "and not subscription.filter:",
+    ),
+    Bug(
+        "an-age-below-zero",
+        "After a clock was set back a history shows negative ages.",
+        "operations/survey.py",
+        "oldest_unacked_message_age=max(0.0, age),",
+        "oldest_unacked_message_age=age,",
+    ),
+    Bug(
+        "searched-one-file-too-few",
+        "A search by time leaves out a file whose messages are all of its last moment.",
+        "operations/find.py",
+        "return time is not None and other is not None and time < other",
+        "return time is not None and other is not None and time <= other",
+    ),
+    Bug(
+        "a-dry-run-writes-what-is-leased",
+        "A dry run of maintain counts messages under a lease or a backoff as to be written.",
+        "operations/maintain.py",
+        "count = state.count(State.AVAILABLE, State.WRITING)",
+        "count = state.count()",
+    ),
+    Bug(
+        "measured-once-for-each-mention",
+        "Names of metrics are measured twice if given twice.",
+        "operations/metrics.py",
+        "return list(dict.fromkeys(given))",
+        "return list(given)",
+    ),
+    Bug(
+        "a-lease-beside-a-problem",
+        "Messages stay leased for a minute where an earlier write to the table fails.",
+        "delivery/table_subscriptions.py",
+        "            if result.lease is not None:\n"
+        "                self._settle(result.lease, Positions(), Positions(), now)\n",
+        "",
+    ),
+    Bug(
+        "a-lower-version-lands",
+        "An append under a lower version than the last of its application lands.",
+        "tables/lanes/direct/commits.py",
+        "landed >= transaction[1]",
+        "landed == transaction[1]",
+    ),
+    Bug(
+        "rows-counted-by-file",
+        "A publish of files by tasks counts its files as its messages.",
+        "tables/lanes/direct/tables.py",
+        'metrics = {"num_added_rows": sum(file.rows for file in files)}',
+        'metrics = {"num_added_rows": len(files)}',
+    ),
+    Bug(
+        "announced-of-any-topic",
+        "While a snapshot of a topic is created, nothing of any topic is deleted.",
+        "tables/registry/registry.py",
+        "return held + [EVERY_MESSAGE for row in rows if is_announced(row)]",
+        "return held + [EVERY_MESSAGE for row in self._snapshots.rows() if is_announced(row)]",
+    ),
+    Bug(
+        "columns-that-differ-in-case",
+        "Fields sku after SKU get two columns that differ by case alone.",
+        "tables/typed.py",
+        "taken.add(name.lower())",
+        "taken.add(name)",
+    ),
+    Bug(
+        "milliseconds-of-a-file",
+        "Files that tasks write are modified in the year 58000, by the log.",
+        "tables/lanes/direct/files.py",
+        "modification_time=to_micros(self.publish_time) // 1000,",
+        "modification_time=to_micros(self.publish_time),",
+    ),
+    Bug(
+        "pipelined-bytes-are-lost",
+        "The beginning of a request that came during the one before is lost.",
+        "server/rest/connection.py",
+        "            self._http.receive_data(part)\n            await asyncio.Event().wait()",
+        "            await asyncio.Event().wait()",
+    ),
+    Bug(
+        "leased-beside-a-table",
+        "What a dispatcher had leased is not written to the new table until its leases end.",
+        "server/table_writing.py",
+        "                pulled.leaser.give_back_waiting()\n",
+        "",
+    ),
+    Bug(
+        "given-to-who-leaves",
+        "A stream that ends is given what waits, as it gives back what it had.",
+        "server/streams.py",
+        "dispatcher.leave(consumer)\n            dispatcher.give_back(queue.unsent())\n",
+        "dispatcher.give_back(queue.unsent())\n            dispatcher.leave(consumer)\n",
+    ),
+    Bug(
+        "a-stop-that-waits",
+        "Cancelling an idle StreamingPull waits for the next exchange.",
+        "callbacks.py",
+        "            self._work.notify_all()\n        if self.idle:\n            self._on_idle()\n",
+        "            self._work.notify_all()\n",
+    ),
+    Bug(
+        "measured-at-this-very-moment",
+        "A page of the console waits for measurements that it has.",
+        "console/measurements.py",
+        "self._by_name[n].at + MAX_AGE >= now",
+        "self._by_name[n].at >= now",
+    ),
+    Bug(
+        "a-column-with-a-slash",
+        "The ids of two columns and values can be the same.",
+        "jobs/idempotency_ids.py",
+        "{quote(column, safe='')}",
+        "{quote(column)}",
+    ),
+    Bug(
+        "bytes-of-files-without-rows",
+        "maxBytesPerTrigger counts files whose number of messages is unknown.",
+        "datasource/consumer.py",
+        "stored = sum(each.size for each in counted)",
+        "stored = sum(each.size for each in files)",
+    ),
+)
