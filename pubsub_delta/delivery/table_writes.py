@@ -60,7 +60,9 @@ def row_converter(tables: Tables, subscription: Subscription, target: Target) ->
 def _converter(tables: Tables, subscription: Subscription, target: Target) -> RowConverter:
     config, typing = _config(subscription), None
     if config.use_topic_schema:
-        topic = tables.registry.topic(subscription.topic)
+        # Another topic may have the name of one that was deleted.
+        stored = tables.registry.subscription(subscription.name) or subscription
+        topic = tables.registry.topic(stored.topic)
         if topic is None:
             raise Unwritable(
                 TableState.SCHEMA_MISMATCH,

@@ -6,6 +6,13 @@ from tests.mutations.bug import Bug
 
 BUGS_OF_AN_ADVERSARY = (
     Bug(
+        "schema-of-a-later-topic",
+        "The schema of another topic, of the name of a deleted one, tells what a table is given.",
+        "delivery/table_writes.py",
+        "tables.registry.topic(stored.topic)",
+        "tables.registry.topic(subscription.topic)",
+    ),
+    Bug(
         "fields-hide-methods",
         "A field of an inner message may hide a method of Python's messages.",
         "policy/schemas/protobuf.py",
