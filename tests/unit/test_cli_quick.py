@@ -49,12 +49,20 @@ main()
 """
 
 
+PATIENT = """
+from pubsub_delta.cli import completion_names
+from pubsub_delta.cli.main import main
+completion_names.TIMEOUT_SECONDS = 60  # a machine that is busy loads deltalake for long
+main()
+"""
+
+
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
     """Return an environment with an empty home, and the program itself on the path."""
     program = tmp_path / "bin/pubsub-delta"
     program.parent.mkdir()
-    program.write_text(f"#!{sys.executable}\nfrom pubsub_delta.cli.main import main\nmain()\n")
+    program.write_text(f"#!{sys.executable}\n{PATIENT}")
     program.chmod(0o755)
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PUBSUB_")}
     kept.pop("XDG_CACHE_HOME", None)
@@ -293,7 +301,9 @@ def test_the_scripts_of_zsh_and_fish_are_answered(stored: dict[str, str], protoc
     asked = {"COMP_WORDS": "pubsub-delta topics describe fl", "COMP_CWORD": "3"}
     if protocol == "fish":
         asked["COMP_CWORD"] = "fl"
-    done = python(THEN, env={**stored, **asked, "_PUBSUB_DELTA_COMPLETE": f"{protocol}_complete"})
+    done = python(
+        PATIENT, env={**stored, **asked, "_PUBSUB_DELTA_COMPLETE": f"{protocol}_complete"}
+    )
     assert done.stdout.split() in (
         ["plain", "flights", "_"],
         ["plain,flights"],
