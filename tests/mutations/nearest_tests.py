@@ -93,6 +93,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         *TABLE_WRITES,
         "lanes/test_cut_logs",
         "lanes/test_table_ended",
+        "lanes/test_table_partitions",
     ),
     "tables/lanes/choice.py": ("lanes_choice", "tables_in_memory"),
     "tables/lanes/s3_writers.py": ("lanes_choice",),
@@ -111,7 +112,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "delivery/table_subscriptions.py": TABLE_WRITES,
     "delivery/table_writes.py": (*TABLE_WRITES, "lanes/test_table_ended"),
     "tables/json_values.py": ("target_rows", *TABLE_WRITES),
-    "tables/target_rows.py": ("target_rows", *TABLE_WRITES),
+    "tables/target_rows.py": ("target_rows", *TABLE_WRITES, "lanes/test_table_partitions"),
+    "tables/partition_values.py": ("lanes/test_table_partitions",),
     "tables/targets.py": TABLE_WRITES,
     "operations/acknowledge.py": (
         "consumer_calls",
