@@ -1,6 +1,6 @@
 """Values of partition columns: those with which ``deltalake`` would damage or fail a whole commit.
 
-Delta keeps the value of a partition column as a text in its log, and writers name a directory by it.
+Delta keeps the value of a partition column as a text in its log; writers name a directory by it.
 """
 
 from __future__ import annotations
