@@ -159,4 +159,18 @@ BUGS_OF_AN_ADVERSARY = (
         '_LINE_END = "\\r\\n"',
         '_LINE_END = "\\n"',
     ),
+    Bug(
+        "dry-run-writes-to-a-table-that-is-gone",
+        "A dry run of maintain counts messages for a table that is gone as written.",
+        "operations/maintain.py",
+        "                count = 0 if problem else count\n",
+        "",
+    ),
+    Bug(
+        "dry-run-forwards-to-a-topic-that-is-gone",
+        "A dry run of maintain says nothing of a dead-letter topic that is gone.",
+        "operations/maintain.py",
+        "done = dead_letters.Forwarded(count, problem)",
+        "done = dead_letters.Forwarded(count)",
+    ),
 )
