@@ -89,11 +89,11 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/lanes/direct/history.py": ("lanes/test_direct",),
     "tables/lanes/direct/targets.py": (
+        "lanes/test_table_partitions",
         "lanes/test_table_outcomes",
         *TABLE_WRITES,
         "lanes/test_cut_logs",
         "lanes/test_table_ended",
-        "lanes/test_table_partitions",
     ),
     "tables/lanes/choice.py": ("lanes_choice", "tables_in_memory"),
     "tables/lanes/s3_writers.py": ("lanes_choice",),
