@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("message_id", "publish_time", "ordering_key", "attributes", "data", "delivery_attempt")
 """The columns of CSV and Parquet."""
+_LINE_END = "\r\n"
 
 
 class MessageFile(ABC):
@@ -55,7 +56,8 @@ class _Csv(MessageFile):
 
     def __init__(self, stream: IO[bytes]) -> None:
         super().__init__(stream)
-        self._rows = csv.writer(_Encoded(stream), lineterminator="\n")
+        # older versions of Python quote no line breaks but those of lineterminator
+        self._rows = csv.writer(_Encoded(stream), lineterminator=_LINE_END)
         self._rows.writerow(COLUMNS)
 
     def write(self, messages: Iterable[ReceivedMessage]) -> None:
@@ -63,13 +65,13 @@ class _Csv(MessageFile):
 
 
 class _Encoded:
-    """Encodes text to a stream of bytes."""
+    """Encodes rows to a stream of bytes, and ends each with a line feed."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
 
-    def write(self, text: str) -> int:
-        return self._stream.write(text.encode())
+    def write(self, row: str) -> int:
+        return self._stream.write(row.removesuffix(_LINE_END).encode() + b"\n")
 
 
 class _Parquet(MessageFile):

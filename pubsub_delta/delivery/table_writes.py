@@ -73,7 +73,7 @@ def _converter(tables: Tables, subscription: Subscription, target: Target) -> Ro
             _ = typing.fields
         except FailedPrecondition as error:
             raise Unwritable(TableState.SCHEMA_MISMATCH, str(error)) from error
-    return RowConverter(config, subscription.name, target.columns, typing)
+    return RowConverter(config, subscription.name, target.columns, typing, target.partition_columns)
 
 
 def read_slice(lease: Lease) -> tuple[list[ReceivedMessage], Positions]:

@@ -15,7 +15,7 @@ from pubsub_delta.delivery.sources import Source, source_of
 from pubsub_delta.durations import Duration, parse_duration_within
 from pubsub_delta.errors import AlreadyExists, class_name, counted
 from pubsub_delta.names import subscription_name
-from pubsub_delta.policy import redelivery, retention
+from pubsub_delta.policy import retention
 from pubsub_delta.policy.ack_state import AckState, State
 from pubsub_delta.policy.fields import check_switch
 from pubsub_delta.resources import Subscription
@@ -143,6 +143,7 @@ def _write_tables(tables: Tables, clock: Callable[[], datetime], report: Mainten
                 state = asking.catch_up(tables.ack_states.read(asking.uid), clock())
                 count = state.count(State.AVAILABLE, State.WRITING)
                 problem = table_writes.table_state(tables, subscription)[1]
+                count = 0 if problem else count
             else:
                 done = table_subscriptions.write_messages(tables, name, clock)
                 count, problem = done.written, done.problem
@@ -159,8 +160,10 @@ def _forward_all(tables: Tables, now: datetime, report: MaintenanceReport) -> No
         with _reporting(report, subscription.name):
             source = source_of(tables, subscription, topic_uid)
             if report.dry_run:
-                state = source.catch_up(tables.ack_states.read(source.uid), now)
-                done = dead_letters.Forwarded(_to_forward(state, subscription))
+                state = tables.ack_states.read(source.uid)
+                decided, problem = _decide_forwarding(tables, source, state, now)
+                count = sum(map(len, decided.in_state(State.FORWARDING)))
+                done = dead_letters.Forwarded(count, problem)
             else:
                 done = _forward(tables, source, now)
             if done.count:
@@ -169,20 +172,20 @@ def _forward_all(tables: Tables, now: datetime, report: MaintenanceReport) -> No
                 report.problems[subscription.name] = done.problem
 
 
-def _to_forward(state: AckState, subscription: Subscription) -> int:
-    waiting = redelivery.exhausted(state, subscription) + state.in_state(State.FORWARDING)
-    return sum(map(len, waiting))
+def _decide_forwarding(
+    tables: Tables, source: Source, state: AckState, now: datetime
+) -> tuple[AckState, str | None]:
+    # without a policy, a forwarding of an earlier one may be under way
+    if source.subscription.dead_letter_policy is not None:
+        state = source.catch_up(state, now)
+    return dead_letters.decide_forwarding(tables, source, state)
 
 
 def _forward(tables: Tables, source: Source, now: datetime) -> dead_letters.Forwarded:
     """Forward the messages of a subscription whose last attempt has failed by now."""
 
     def decide(state: AckState) -> tuple[AckState, dead_letters.Forwarded | None]:
-        if source.subscription.dead_letter_policy is not None:
-            current = source.catch_up(state, now)
-        else:
-            current = state  # a forwarding of an earlier policy may be under way
-        decided, problem = dead_letters.decide_forwarding(tables, source, current)
+        decided, problem = _decide_forwarding(tables, source, state, now)
         if not decided.in_state(State.FORWARDING):
             return state, dead_letters.Forwarded(0, problem)
         return decided, None

@@ -18,6 +18,7 @@ import pyarrow as pa
 from pubsub_delta.policy.schemas.validation import SchemaMismatch, TypedReader
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.table_config import TableConfig
+from pubsub_delta.tables import partition_values
 from pubsub_delta.tables.json_values import value_of
 from pubsub_delta.tables.schemas import TEXT, TEXT_BY_TEXT, TIME
 from pubsub_delta.tables.typed import arrow_type
@@ -56,16 +57,23 @@ class RowConverter:
         subscription: its full name, which is written.
         columns: the table's.
         typing: the fields of the topic's schema, if they are the columns.
+        partitioned_by: the names of the partition columns.
     """
 
     def __init__(
-        self, config: TableConfig, subscription: str, columns: pa.Schema, typing: TypedReader | None
+        self,
+        config: TableConfig,
+        subscription: str,
+        columns: pa.Schema,
+        typing: TypedReader | None,
+        partitioned_by: Sequence[str] = (),
     ) -> None:
         self._config = config
         self._subscription = subscription
         self._columns = columns
         self._typing = typing
         self._required = [each for each in columns if _is_required(each)]
+        self._partitioned_by = [columns.field(name) for name in partitioned_by]
         self._by_metadata = config.write_metadata
         self._fields: dict[str, pa.DataType] = {}
         if typing is not None:
@@ -182,6 +190,10 @@ class RowConverter:
                 raise SchemaMismatch(
                     f"column {column.name} is NOT NULL, and there is no value for it"
                 )
+        for column in self._partitioned_by:
+            broken = partition_values.broken_rule(column, values.get(column.name))
+            if broken is not None:
+                raise SchemaMismatch(broken)
         return values
 
     def _lacks(self, name: str, types: Sequence[pa.DataType]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from enum import Enum
 from typing import Protocol
 
@@ -44,6 +45,10 @@ class Target(Protocol):
     @property
     def columns(self) -> pa.Schema:
         """The columns of the table."""
+
+    @property
+    def partition_columns(self) -> Sequence[str]:
+        """The names of the columns by which the table is partitioned."""
 
     def outcome(self, key: tuple[str, int], write_id: str) -> Outcome | None:
         """Return the outcome of a number; None if no commit has it."""

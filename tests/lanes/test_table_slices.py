@@ -112,6 +112,17 @@ def test_what_was_written_counts_though_the_table_is_gone_by_now(
     assert (done.written, done.state) == (1, TableState.NOT_FOUND)
 
 
+def test_a_dry_run_counts_nothing_for_a_table_that_is_gone(world: World) -> None:
+    world.make()
+    world.subscribe()
+    world.publish(b"a")
+    shutil.rmtree(world.table)
+    dry, done = world.store.maintain(dry_run=True), world.store.maintain()
+    assert (dry.written, done.written) == ({}, {})
+    assert dry.problems == done.problems
+    assert len(dry.problems) == 1
+
+
 def test_a_dry_run_tells_what_a_run_would_write(world: World) -> None:
     """What is leased, or waits for its backoff, is in no slice yet."""
     world.make()

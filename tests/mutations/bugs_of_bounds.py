@@ -58,8 +58,8 @@ BUGS_OF_BOUNDS = (
         "dry-run-of-dead-letters-under-way",
         "A dry run does not count dead letters that are under way.",
         "operations/maintain.py",
-        "waiting = redelivery.exhausted(state, subscription) + state.in_state(State.FORWARDING)",
-        "waiting = redelivery.exhausted(state, subscription)",
+        "count = sum(map(len, decided.in_state(State.FORWARDING)))",
+        "count = len(decided.in_state(State.FORWARDING)) - len(state.in_state(State.FORWARDING))",
     ),
     Bug(
         "given-back-letters-are-counted",

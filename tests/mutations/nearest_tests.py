@@ -89,6 +89,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/lanes/direct/history.py": ("lanes/test_direct",),
     "tables/lanes/direct/targets.py": (
+        "lanes/test_table_partitions",
         "lanes/test_table_outcomes",
         *TABLE_WRITES,
         "lanes/test_cut_logs",
@@ -111,7 +112,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "delivery/table_subscriptions.py": TABLE_WRITES,
     "delivery/table_writes.py": (*TABLE_WRITES, "lanes/test_table_ended"),
     "tables/json_values.py": ("target_rows", *TABLE_WRITES),
-    "tables/target_rows.py": ("target_rows", *TABLE_WRITES),
+    "tables/target_rows.py": ("target_rows", *TABLE_WRITES, "lanes/test_table_partitions"),
+    "tables/partition_values.py": ("lanes/test_table_partitions",),
     "tables/targets.py": TABLE_WRITES,
     "operations/acknowledge.py": (
         "consumer_calls",

@@ -34,6 +34,7 @@ ROWS = [
     Message(b"late", {"carrier": "UA", "quoted": 'a "b", c\n'}, "N1"),
     Message('früh, \n"x"'.encode(), {}, ""),
 ]
+BREAKS = [Message(each, {"all": each.decode()}, "") for each in (b"a\rb", b"\r", b"a\r\nb\n\r")]
 
 
 @pytest.mark.parametrize("name", ["all.jsonl", "all.NDJSON", "all.csv", "all.parquet"])
@@ -58,6 +59,17 @@ def test_a_file_has_every_message(
         for id_, each in zip(ids, ROWS, strict=True)
     ]
     assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("name", ["all.jsonl", "all.csv", "all.parquet"])
+def test_every_kind_of_line_break_is_read_back(world: World, tmp_path: Path, name: str) -> None:
+    """A message of a file may be acknowledged, and stored nowhere else."""
+    ids = list(world.store.publish("flights", BREAKS).message_ids)
+    shown = world.run(f"--output={tmp_path / name}", "--auto-ack")
+    assert shown.exit_code == 0
+    assert read(tmp_path / name) == [
+        (id_, each.data, dict(each.attributes), "") for id_, each in zip(ids, BREAKS, strict=True)
+    ]
 
 
 def read(path: Path) -> list[tuple[str, bytes, dict[str, str], str]]:

@@ -132,6 +132,15 @@ def test_a_dry_run_counts_what_is_on_its_way(monkeypatch: pytest.MonkeyPatch) ->
     assert forwarded_by_maintenance(world).dead_letters == found
 
 
+def test_a_dry_run_counts_nothing_for_a_dead_letter_topic_that_is_gone() -> None:
+    world = exhausted("a")
+    world.tables.registry.remove_topic(world.store.get_topic(LETTERS).uid, world.now)
+    reports = [forwarded_by_maintenance(world, dry_run=dry_run) for dry_run in (True, False)]
+    assert [each.dead_letters for each in reports] == [{}, {}]
+    assert reports[0].problems == reports[1].problems
+    assert len(reports[0].problems) == 1
+
+
 def test_a_topic_that_is_gone_is_told_though_others_go_to_the_one_before_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
@@ -67,6 +67,11 @@ class DirectTarget:
         """The columns of the table."""
         return pa.schema(self._table.schema().to_arrow())
 
+    @property
+    def partition_columns(self) -> Sequence[str]:
+        """The names of the columns by which the table is partitioned."""
+        return list(self._table.metadata().partition_columns)
+
     def outcome(self, key: tuple[str, int], write_id: str) -> Outcome | None:
         """Return the outcome of a number.
 
@@ -106,7 +111,7 @@ class DirectTarget:
                     [],
                     mode="append",
                     schema=self._table.schema(),
-                    partition_by=list(self._table.metadata().partition_columns),
+                    partition_by=list(self.partition_columns),
                     commit_properties=_properties(Outcome.CANCELLED, key, write_id),
                 )
         except Exception as error:
@@ -125,11 +130,14 @@ class DirectTarget:
         found += sorted({*(self._table.protocol().writer_features or ())} - _WRITTEN)
         for each in json.loads(self._table.schema().to_json())["fields"]:
             found += [f"{each['name']}: {key}" for key in each["metadata"] if _FILLED.match(key)]
+        columns = map(self.columns.field, self.partition_columns)
+        # deltalake writes other bytes into the log than it reads from there
+        found += [f"{each.name}: BINARY" for each in columns if each.type == pa.binary()]
         if found:
             raise Unwritable(
                 TableState.SCHEMA_MISMATCH,
                 f"{self._path} has constraints, columns that are generated, mapped or have "
-                "defaults, or features that deltalake does not write "
+                "defaults, BINARY partition columns, or features that deltalake does not write "
                 f"({', '.join(found)}); a table without is accepted",
             )
 
