@@ -6,16 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pubsub_delta import TableConfig
+from pubsub_delta import SchemaSettings, TableConfig
 from pubsub_delta.delivery import consuming, table_subscriptions, table_writes
 from pubsub_delta.errors import FailedPrecondition, NotFound
 from pubsub_delta.table_config import TableState
 from pubsub_delta.tables.lanes.direct.targets import DirectTarget
 from pubsub_delta.tables.targets import Unwritable
 from tests.lanes.table_world import BYTES, NAME, TOPIC, Killed, World, kill_before, only_for
+from tests.lanes.test_table_rows import with_topic_schema
 
 
 @pytest.fixture
@@ -169,3 +171,15 @@ def test_maintain_writes_for_others_beside_a_detached_subscription(world: World)
     world.publish(b"a")
     written = world.store.maintain().written
     assert written == {f"projects/local/subscriptions/{name}": 1 for name in ("two", "three")}
+
+
+def test_a_later_topic_of_the_name_has_no_say_in_the_columns(world: World) -> None:
+    with_topic_schema(world)
+    world.make(pa.schema([("count", pa.int64()), ("sku", pa.string())]))
+    world.subscribe(use_topic_schema=True)
+    world.publish(b'{"sku": "a", "count": 3}')
+    world.store.delete_topic(TOPIC)
+    world.store.create_topic(TOPIC, schema_settings=SchemaSettings("order", "JSON"))
+    done = world.store.write_table(NAME)
+    assert (done.written, done.state) == (0, TableState.SCHEMA_MISMATCH)
+    assert done.problem == "the topic was deleted, and its schema settings with it"

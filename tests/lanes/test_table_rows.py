@@ -107,18 +107,6 @@ def test_the_fields_of_the_topics_schema_are_columns(world: World) -> None:
     assert world.rows == [{"count": 3, "sku": "a", "more": None}]
 
 
-def test_a_later_topic_of_the_name_has_no_say_in_the_columns(world: World) -> None:
-    with_topic_schema(world)
-    world.make(pa.schema([("count", pa.int64()), ("sku", pa.string())]))
-    world.subscribe(use_topic_schema=True)
-    world.publish(b'{"sku": "a", "count": 3}')
-    world.store.delete_topic(TOPIC)
-    world.store.create_topic(TOPIC, schema_settings=SchemaSettings("order", "JSON"))
-    done = world.store.write_table(NAME)
-    assert (done.written, done.state) == (0, TableState.SCHEMA_MISMATCH)
-    assert done.problem == "the topic was deleted, and its schema settings with it"
-
-
 def test_a_field_without_a_column_is_refused_or_dropped(world: World) -> None:
     # "drops any fields that are part of the topic schema that are not part of the table schema"
     with_topic_schema(world)
