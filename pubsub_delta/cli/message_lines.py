@@ -1,7 +1,8 @@
 """Reads messages from a file or a pipe: lines, objects in Google's JSON, or records.
 
 Google's objects have ``data``, ``attributes`` and ``orderingKey``. The fields ``messageId`` and
-``publishTime``, which a pull prints, are accepted and ignored.
+``publishTime``, which a pull prints, are accepted and ignored, and so are the attributes that a
+topic with a schema adds.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import IO, Any
 from pubsub_delta.cli.records import CSV, JSON, Record, kind_of, records
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.messages import broken_rule, size_of
+from pubsub_delta.policy.schemas.validation import ATTRIBUTES
 from pubsub_delta.resources import Message
 
 LINES, JSONL = "lines", "jsonl"
@@ -112,6 +114,7 @@ class LineFormat:
             {
                 _text(name, "attributes"): _text(value, f"attributes[{name!r}]")
                 for name, value in (attributes or {}).items()
+                if name not in ATTRIBUTES
             },
             _text(key, "orderingKey"),
         )

@@ -13,6 +13,13 @@ BUGS_OF_AN_ADVERSARY = (
         "tables.registry.topic(subscription.topic)",
     ),
     Bug(
+        "what-a-schema-adds-is-refused",
+        "What was pulled of a topic with a schema cannot be published again.",
+        "cli/message_lines.py",
+        "                if name not in ATTRIBUTES\n",
+        "",
+    ),
+    Bug(
         "fields-hide-methods",
         "A field of an inner message may hide a method of Python's messages.",
         "policy/schemas/protobuf.py",

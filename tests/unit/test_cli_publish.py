@@ -124,6 +124,18 @@ def test_what_a_pull_prints_is_published_again_as_it_was(terminal: Terminal) -> 
     ]
 
 
+def test_so_is_what_was_published_to_a_topic_with_a_schema(terminal: Terminal) -> None:
+    """Its topic has added attributes of Google's to it, which a publish may not have."""
+    added = {f"googclient_schema{what}": "x" for what in ("encoding", "name", "revisionid")}
+    given = {"data": "a", "attributes": {"n": "1", **added}, "messageId": "7"}
+    done = publish(terminal, "--from=-", "--format=jsonl", given=json.dumps(given).encode())
+    assert done.exit_code == 0
+    assert [each["attributes"] for each in pulled(terminal)] == [{"n": "1"}]
+    given["attributes"] = {"googclient_other": "x"}
+    refused = publish(terminal, "--from=-", "--format=jsonl", given=json.dumps(given).encode())
+    assert "with 'goog'" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [

@@ -19,6 +19,7 @@ from pubsub_delta.schemas import Encoding, SchemaType
 ENCODING_ATTRIBUTE = "googclient_schemaencoding"
 NAME_ATTRIBUTE = "googclient_schemaname"
 REVISION_ATTRIBUTE = "googclient_schemarevisionid"
+ATTRIBUTES = frozenset({ENCODING_ATTRIBUTE, NAME_ATTRIBUTE, REVISION_ATTRIBUTE})
 """Attributes that Pub/Sub adds to the messages of a topic with a schema."""
 
 __all__ = [
