@@ -60,10 +60,10 @@ def row_converter(tables: Tables, subscription: Subscription, target: Target) ->
 def _converter(tables: Tables, subscription: Subscription, target: Target) -> RowConverter:
     config, typing = _config(subscription), None
     if config.use_topic_schema:
-        # Another topic may have the name of one that was deleted.
-        stored = tables.registry.subscription(subscription.name) or subscription
-        topic = tables.registry.topic(stored.topic)
-        if topic is None:
+        topic = tables.registry.topic(subscription.topic)
+        stored = tables.registry.source(subscription.name)
+        is_later = topic is not None and stored is not None and stored[1] != topic.uid
+        if topic is None or is_later:  # another topic may have the name of one that was deleted
             raise Unwritable(
                 TableState.SCHEMA_MISMATCH,
                 "the topic was deleted, and its schema settings with it",

@@ -103,7 +103,7 @@ class OutstandingLease(Generic[D]):
         No other process has moved the others: nobody knows their ack ids yet.
         """
         found: dict[datetime, list[int]] = {}
-        for position, delivery in self.read.items() if asked else ():
+        for position, delivery in self.read.items():
             if delivery.deadline is not None and position in asked:
                 found.setdefault(delivery.leased_until or self.until, []).append(position)
         return {end: Positions.of(positions) for end, positions in found.items()}
@@ -140,7 +140,8 @@ class Outstanding(Generic[D, W]):
         """Deliveries whose deadline has passed; they are outstanding until a request is applied."""
         self._extended_at = extended_at
         self._extending: dict[int, timedelta] = {}
-        self._is_last = False
+        self.is_ending = False
+        """Whether requests shorten all leases to the deadlines of clients."""
 
     def __len__(self) -> int:
         """Return how many messages are outstanding, read or not."""
@@ -257,10 +258,6 @@ class Outstanding(Generic[D, W]):
         """Return whether a lease is to be extended."""
         return any(self._is_due(lease, now) for lease in self.leases.values())
 
-    def end(self) -> None:
-        """Let the next request shorten all leases to the deadlines of clients."""
-        self._is_last = True
-
     def request(self, now: datetime) -> AckRequest:
         """Return the request to send to the store now, with the due extensions of leases."""
         self._extending.clear()
@@ -270,10 +267,13 @@ class Outstanding(Generic[D, W]):
         for lease_id, position in self.expired:
             expired.setdefault(lease_id, []).append(position)
         for lease_id, lease in self.leases.items():
+            is_due = self.is_ending or self._is_due(lease, now)
+            if not is_due and lease_id not in expired:
+                continue
             failing = Positions.of(expired.get(lease_id, ()))
             asked = {NACK: failing} if failing else {}
-            if self._is_last or self._is_due(lease, now):
-                deadlines = lease.deadlines(now, is_last=self._is_last)
+            if is_due:
+                deadlines = lease.deadlines(now, is_last=self.is_ending)
                 self._extending[lease_id] = min(deadlines, default=lease.length)
                 asked |= {of: positions - failing for of, positions in deadlines.items()}
             for deadline, positions in asked.items():

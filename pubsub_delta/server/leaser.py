@@ -88,7 +88,6 @@ class Leaser:
         self._acknowledged: dict[str, None] = {}
         self._nacked: dict[str, None] = {}
         self._first_lease_id = 0
-        self._is_over = False
         self._slowest_request = timedelta(0)
 
     @property
@@ -151,7 +150,8 @@ class Leaser:
     @property
     def has_request(self) -> bool:
         """Whether something waits for a request that is not an extension of a lease."""
-        return bool(self.acks or self.outstanding.expired or (self._is_over and not self.is_empty))
+        is_ending = self.outstanding.is_ending and not self.is_empty
+        return bool(self.acks or self.outstanding.expired or is_ending)
 
     @property
     def waiting(self) -> int:
@@ -280,8 +280,7 @@ class Leaser:
         Waiting messages go back. Consumers keep theirs until their deadlines, to which the next
         request shortens the leases.
         """
-        self._is_over = True
-        self.outstanding.end()
+        self.outstanding.is_ending = True
         return self.give_back_waiting()
 
     def forget(self) -> None:
@@ -316,7 +315,9 @@ class Leaser:
         for delivery, end in applied.moved.items():
             if delivery.deadline is None or delivery.deadline < end:
                 self._sent.set_deadline(delivery, end)
-        if self._is_over:  # consumers keep their messages, which are still sent if they were not
+        if (
+            self.outstanding.is_ending
+        ):  # consumers keep their messages, which are still sent if they were not
             self._clear()
         return applied.failed
 

@@ -20,6 +20,7 @@ from pubsub_delta import (
     TableState,
 )
 from pubsub_delta.policy.ack_state import State
+from pubsub_delta.tables.lanes.direct.targets import DirectTarget
 
 TOPIC, DEAD, NAME = "orders", "failed", "rows"
 BYTES = pa.schema([("data", pa.binary())])
@@ -82,6 +83,13 @@ class World:
         done = (store or self.store).write_table(NAME)
         assert done.state is TableState.ACTIVE, done.problem
         return done.written, done.failed
+
+    def die_before_append(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let a writer die when its write is decided, and none of the rows has landed."""
+        with monkeypatch.context() as patched:
+            kill_before(patched, DirectTarget, "append")
+            with pytest.raises(Killed):
+                self.write()
 
     @property
     def rows(self) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from pubsub_delta.delivery import table_subscriptions
 from pubsub_delta.policy.table_configs import check_table_config
 from pubsub_delta.tables.lanes.direct.targets import DirectTarget
 from pubsub_delta.tables.targets import Unwritable
-from tests.lanes.table_world import DEAD, NAME, TEXTS, Killed, World, kill_before
+from tests.lanes.table_world import DEAD, NAME, TEXTS, World
 
 
 @pytest.fixture
@@ -75,10 +75,7 @@ def test_nothing_stays_leased_where_an_earlier_write_is_refused(
     world.make()
     world.subscribe()
     world.publish(b"a")
-    with monkeypatch.context() as patched:
-        kill_before(patched, DirectTarget, "append")
-        with pytest.raises(Killed):
-            world.write()
+    world.die_before_append(monkeypatch)
     world.publish(b"b")
     with monkeypatch.context() as patched:
         patched.setattr(DirectTarget, "append", refuse)

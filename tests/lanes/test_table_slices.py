@@ -22,7 +22,7 @@ from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.delivery.table_subscriptions import write_messages
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.direct.targets import DirectTarget
-from tests.lanes.table_world import DEAD, NAME, TOPIC, Killed, World, kill_before
+from tests.lanes.table_world import DEAD, NAME, TOPIC, World
 from tests.unit.raw_rows import raw_maps
 
 
@@ -38,10 +38,7 @@ def test_what_became_unreadable_is_not_taken_for_written(
     world.make()
     world.subscribe()
     world.publish(b"a", b"b")
-    with monkeypatch.context() as patched:
-        kill_before(patched, DirectTarget, "append")
-        with pytest.raises(Killed):
-            world.write()
+    world.die_before_append(monkeypatch)
     uid = world.store.get_topic(TOPIC).uid
     (file,) = (world.root / "messages" / uid).rglob("publish_date=*/*.parquet")
     rows = pq.ParquetFile(file).read()

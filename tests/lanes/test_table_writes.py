@@ -31,7 +31,6 @@ from tests.lanes.table_world import (
     TEXTS,
     Killed,
     World,
-    kill_before,
     only_for,
 )
 
@@ -67,10 +66,7 @@ def test_killed_before_the_rows_have_landed_they_land_later(
     world.make()
     world.subscribe()
     world.publish(b"a", b"b")
-    with monkeypatch.context() as patched:
-        kill_before(patched, DirectTarget, "append")
-        with pytest.raises(Killed):
-            world.write()
+    world.die_before_append(monkeypatch)
     assert (world.states(), world.data) == ({"writing": 2}, [])
     assert world.write(world.another()) == (2, 0)
     assert world.data == [b"a", b"b"]
@@ -199,10 +195,7 @@ def test_rows_of_a_table_that_was_created_anew_in_between_are_in_the_new_one(
     world.make()
     world.subscribe()
     world.publish(b"a")
-    with monkeypatch.context() as patched:
-        kill_before(patched, DirectTarget, "append")
-        with pytest.raises(Killed):
-            world.write()
+    world.die_before_append(monkeypatch)
     shutil.rmtree(world.table)
     world.make()
     assert world.write() == (1, 0)
@@ -243,10 +236,7 @@ def test_what_was_decided_for_a_table_that_is_no_longer_wanted_is_pulled(
     world.make()
     world.subscribe()
     world.publish(b"a")
-    with monkeypatch.context() as patched:
-        kill_before(patched, DirectTarget, "append")
-        with pytest.raises(Killed):
-            world.write()
+    world.die_before_append(monkeypatch)
     world.store.update_subscription(NAME, table_config=None)
     world.publish(b"b")
     assert [each.data for _ in range(2) for each in world.store.pull(NAME)] == [b"b", b"a"]
@@ -344,10 +334,7 @@ def test_maintain_writes_for_those_without_a_server(
     world.make()
     world.subscribe()
     world.publish(b"a")
-    with monkeypatch.context() as patched:
-        kill_before(patched, DirectTarget, "append")
-        with pytest.raises(Killed):
-            world.write()
+    world.die_before_append(monkeypatch)
     world.publish(b"b")
     name = f"projects/local/subscriptions/{NAME}"
     assert list(world.store.maintain(dry_run=True).lines()) == [
@@ -363,10 +350,7 @@ def test_what_is_on_its_way_holds_up_its_key(world: World, monkeypatch: pytest.M
     world.make()
     world.subscribe(enable_message_ordering=True)
     world.publish(b"a", key="one")
-    with monkeypatch.context() as patched:
-        kill_before(patched, DirectTarget, "append")
-        with pytest.raises(Killed):
-            world.write()
+    world.die_before_append(monkeypatch)
     world.publish(b"b", key="one")
     tables, name = world.store._tables, world.store._subscription(NAME)
     source = sources.source(tables, name)

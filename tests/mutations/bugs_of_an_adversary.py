@@ -9,8 +9,8 @@ BUGS_OF_AN_ADVERSARY = (
         "schema-of-a-later-topic",
         "The schema of another topic, of the name of a deleted one, tells what a table is given.",
         "delivery/table_writes.py",
-        "tables.registry.topic(stored.topic)",
-        "tables.registry.topic(subscription.topic)",
+        "if topic is None or is_later:",
+        "if topic is None:",
     ),
     Bug(
         "what-a-schema-adds-is-refused",

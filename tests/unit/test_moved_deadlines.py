@@ -34,8 +34,11 @@ def move(state: AckState, now: float, seconds: int, position: int = 0) -> AckSta
 
 def ends(state: AckState) -> dict[int, float]:
     """Return the ends of leases in seconds, by position."""
-    spans = state.in_state(State.LEASED)
-    return {n: (each.until - at(0)).total_seconds() for each in spans for n in each.positions}  # type: ignore[operator]
+    found = {}
+    for span in state.in_state(State.LEASED):
+        assert span.until is not None
+        found |= dict.fromkeys(span.positions, (span.until - at(0)).total_seconds())
+    return found
 
 
 # In the ack state
