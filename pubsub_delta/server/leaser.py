@@ -315,10 +315,8 @@ class Leaser:
         for delivery, end in applied.moved.items():
             if delivery.deadline is None or delivery.deadline < end:
                 self._sent.set_deadline(delivery, end)
-        if (
-            self.outstanding.is_ending
-        ):  # consumers keep their messages, which are still sent if they were not
-            self._clear()
+        if self.outstanding.is_ending:
+            self._clear()  # consumers keep their messages, which are still sent if they were not
         return applied.failed
 
     def give_up(self, reason: str = TRANSIENT) -> None:

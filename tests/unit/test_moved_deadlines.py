@@ -34,7 +34,7 @@ def move(state: AckState, now: float, seconds: int, position: int = 0) -> AckSta
 
 def ends(state: AckState) -> dict[int, float]:
     """Return the ends of leases in seconds, by position."""
-    found = {}
+    found: dict[int, float] = {}
     for span in state.in_state(State.LEASED):
         assert span.until is not None
         found |= dict.fromkeys(span.positions, (span.until - at(0)).total_seconds())
