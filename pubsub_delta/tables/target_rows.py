@@ -18,7 +18,7 @@ import pyarrow as pa
 from pubsub_delta.policy.schemas.validation import SchemaMismatch, TypedReader
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.table_config import TableConfig
-from pubsub_delta.tables import partition_values
+from pubsub_delta.tables import partition_values, text_lengths
 from pubsub_delta.tables.json_values import value_of
 from pubsub_delta.tables.schemas import TEXT, TEXT_BY_TEXT, TIME
 from pubsub_delta.tables.typed import arrow_type
@@ -73,7 +73,14 @@ class RowConverter:
         self._columns = columns
         self._typing = typing
         self._required = [each for each in columns if _is_required(each)]
-        self._partitioned_by = [columns.field(name) for name in partitioned_by]
+        self._rules = [
+            (each, text_lengths.broken_rule)
+            for each in columns
+            if text_lengths.longest(each) is not None
+        ]
+        self._rules += [
+            (columns.field(each), partition_values.broken_rule) for each in partitioned_by
+        ]
         self._by_metadata = config.write_metadata
         self._fields: dict[str, pa.DataType] = {}
         if typing is not None:
@@ -190,8 +197,8 @@ class RowConverter:
                 raise SchemaMismatch(
                     f"column {column.name} is NOT NULL, and there is no value for it"
                 )
-        for column in self._partitioned_by:
-            broken = partition_values.broken_rule(column, values.get(column.name))
+        for column, broken_rule in self._rules:
+            broken = broken_rule(column, values.get(column.name))
             if broken is not None:
                 raise SchemaMismatch(broken)
         return values

@@ -139,6 +139,20 @@ BUGS_OF_AN_ADVERSARY = (
         "    if length > LONGEST_NAME * 1000:",
     ),
     Bug(
+        "texts-of-any-length",
+        "A text that is longer than its VARCHAR(n) is written.",
+        "tables/text_lengths.py",
+        "len(value) <= most:",
+        "len(value) <= most * 1000:",
+    ),
+    Bug(
+        "lengths-within-arrays",
+        "A VARCHAR(n) within an array is no reason to refuse a table.",
+        "tables/lanes/direct/targets.py",
+        'and each["type"] != "string":',
+        'and each["type"] is None:',
+    ),
+    Bug(
         "partitions-measured-before-their-encoding",
         "The length of a partition's directory is that of the value as it is, not as it is named.",
         "tables/partition_values.py",

@@ -90,6 +90,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/direct/history.py": ("lanes/test_direct",),
     "tables/lanes/direct/targets.py": (
         "lanes/test_table_partitions",
+        "lanes/test_table_texts",
         "lanes/test_table_outcomes",
         *TABLE_WRITES,
         "lanes/test_cut_logs",
@@ -114,6 +115,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/json_values.py": ("target_rows", *TABLE_WRITES),
     "tables/target_rows.py": ("target_rows", *TABLE_WRITES, "lanes/test_table_partitions"),
     "tables/partition_values.py": ("lanes/test_table_partitions",),
+    "tables/text_lengths.py": ("lanes/test_table_texts",),
     "tables/targets.py": TABLE_WRITES,
     "operations/acknowledge.py": (
         "consumer_calls",

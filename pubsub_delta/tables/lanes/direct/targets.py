@@ -13,6 +13,7 @@ from deltalake.exceptions import TableNotFoundError
 
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.table_config import TableState
+from pubsub_delta.tables import text_lengths
 from pubsub_delta.tables.lanes.direct.errors import translating_errors
 from pubsub_delta.tables.lanes.direct.storage import reaches
 from pubsub_delta.tables.lanes.protocol import TableMissing
@@ -130,6 +131,8 @@ class DirectTarget:
         found += sorted({*(self._table.protocol().writer_features or ())} - _WRITTEN)
         for each in json.loads(self._table.schema().to_json())["fields"]:
             found += [f"{each['name']}: {key}" for key in each["metadata"] if _FILLED.match(key)]
+            if text_lengths.DECLARED in each["metadata"] and each["type"] != "string":
+                found.append(f"{each['name']}: {each['metadata'][text_lengths.DECLARED]}")
         columns = map(self.columns.field, self.partition_columns)
         # deltalake writes other bytes into the log than it reads from there
         found += [f"{each.name}: BINARY" for each in columns if each.type == pa.binary()]
@@ -137,8 +140,8 @@ class DirectTarget:
             raise Unwritable(
                 TableState.SCHEMA_MISMATCH,
                 f"{self._path} has constraints, columns that are generated, mapped or have "
-                "defaults, BINARY partition columns, or features that deltalake does not write "
-                f"({', '.join(found)}); a table without is accepted",
+                "defaults, CHAR or VARCHAR within others, BINARY partition columns, or features "
+                f"that deltalake does not write ({', '.join(found)}); a table without is accepted",
             )
 
     def _unwritable(self, error: Exception) -> Unwritable | None:
