@@ -54,8 +54,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 _ACCEPTANCE = "cli", "data_source", "docs", "export", "job", "notebooks", "processes", "streaming"
 NEED_SESSION = (
+    "tests/cluster/",
     "tests/delta/",
+    "tests/model/test_machine_on_delta",
     "tests/spark_lane/",
+    "tests/storages/test_spark",
     *(f"tests/acceptance/test_{each}" for each in _ACCEPTANCE),
 )
 """Where tests share the run's Spark session. Others of ``tests/acceptance`` start processes."""
@@ -119,6 +122,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         why = NOT_REMOTE.get(item.path.name) or NOT_REMOTE.get(item.name.split("[")[0])
         if remote and why:
             item.add_marker(pytest.mark.skip(reason=f"Spark Connect: {why}"))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuse tests with the run's Spark session that another worker would start a JVM for."""
+    asking = [each for each in session.items if "spark" in getattr(each, "fixturenames", ())]
+    elsewhere = {each.path.name for each in asking if not each.nodeid.startswith(NEED_SESSION)}
+    if elsewhere:
+        raise pytest.UsageError(f"NEED_SESSION lacks {', '.join(sorted(elsewhere))}")
 
 
 @pytest.fixture(scope="session")
