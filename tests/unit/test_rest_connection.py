@@ -194,6 +194,7 @@ def test_what_is_no_request_is_told_so_and_the_connection_ends(sent: str, status
         assert reply.startswith(b"HTTP/1.1 %d " % status)
         error = json.loads(reply.partition(b"\r\n\r\n")[2])["error"]
         assert error["code"] == status
+        assert error["status"] == ("UNIMPLEMENTED" if status == 501 else "INVALID_ARGUMENT")
         client.writer.write_eof()
         assert await client.is_closed()
         assert echo.asked == []
@@ -213,6 +214,7 @@ def test_a_request_that_does_not_come_in_time_is_given_up(sent: str) -> None:
         client = await connect()
         reply = await client.ask(sent)
         assert reply.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+        assert b'"DEADLINE_EXCEEDED"' in reply
         assert await client.is_closed()
 
     over(test)

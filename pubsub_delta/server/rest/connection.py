@@ -298,7 +298,7 @@ def _too_large(most: int) -> InvalidArgument:
 
 def _http_error(status: int, why: str) -> Response:
     """Return the response to a malformed or slow request."""
-    code = "DEADLINE_EXCEEDED" if status == 408 else "INVALID_ARGUMENT"
+    code = {408: "DEADLINE_EXCEEDED", 501: "UNIMPLEMENTED"}.get(status, "INVALID_ARGUMENT")
     error = {"code": status, "message": f"HTTP: {why}", "status": code}
     return Response(status, text_of({"error": error}, pretty=True))
 
