@@ -33,8 +33,8 @@ BUGS_OF_MORE_RIMS = (
         "failures-of-the-last-batch",
         "pull --follow tells of no ack that failed before the last batch.",
         "cli/pull.py",
-        "                failed += _not_acked(app.service, puller.name, batch)\n",
-        "                failed = list(_not_acked(app.service, puller.name, batch))\n",
+        "                failed += puller.acknowledge(app.service)\n",
+        "                failed = list(puller.acknowledge(app.service))\n",
     ),
     Bug(
         "one-port-closed",
