@@ -101,7 +101,8 @@ class Publisher:
         Text is encoded as UTF-8. A Message has its own ordering key and attributes, so neither is
         accepted beside it. InvalidArgument for a message that breaks a rule, FailedPrecondition
         after ``stop``. The future fails with FailedPrecondition if the ordering key is paused. A
-        future that is cancelled before its batch begins publishes nothing.
+        future that is cancelled before its batch begins publishes nothing. To settle it in another
+        way changes nothing of its message.
 
         If the queue is full by ``flow_control``, this call blocks until there is room, first come,
         first served; or the future fails with ResourceExhausted.
@@ -288,7 +289,7 @@ class Publisher:
                 break
             queued = self._queue.popleft()
             self._queued_bytes -= queued.size
-            if queued.future.set_running_or_notify_cancel():
+            if _begins(queued.future):
                 batch.append(queued)
                 room -= queued.size
             else:
@@ -314,7 +315,7 @@ class Publisher:
         for queued in batch:
             _settle(queued.future.set_exception, error)
         for queued in overtaking:
-            if queued.future.set_running_or_notify_cancel():
+            if _begins(queued.future):
                 refusal = _paused_key_error(queued.message.ordering_key)
                 _settle(queued.future.set_exception, refusal)
 
@@ -341,7 +342,18 @@ def _paused_key_error(ordering_key: str) -> FailedPrecondition:
     )
 
 
+def _begins(future: Future[str]) -> bool:
+    """Begin with the message of a future; return whether it was not cancelled.
+
+    A program may have settled the future itself, which changes nothing of the message.
+    """
+    try:
+        return future.set_running_or_notify_cancel()
+    except RuntimeError:
+        return not future.cancelled()
+
+
 def _settle(settle: Callable[[T], object], result: T) -> None:
-    """Settle a future, and ignore errors of its callbacks."""
+    """Settle a future; ignore errors of its callbacks, and that its program has settled it."""
     with suppress(BaseException):
         settle(result)
