@@ -67,7 +67,7 @@ class PulledMessage:
     def modify_ack_deadline(self, seconds: int) -> None:
         """Move the deadline to ``seconds`` (1–600) after the next request; 0 is a nack.
 
-        The subscriber goes on extending the lease, as that of every message.
+        The subscriber goes on extending the lease, if it has not ended by the request after that.
         """
         self._modify_ack_deadline(seconds, None)
 
@@ -205,10 +205,11 @@ class Callbacks:
         with self._lock:
             return {of: lease.unread for of, lease in self._outstanding.leases.items()}
 
-    def drop_leased_before(self, time: datetime) -> None:
-        """Drop the leases that were taken at ``time`` or before; their messages are redelivered."""
+    def drop_leased_for(self, duration: timedelta, now: datetime) -> None:
+        """Drop the leases that were taken so long ago or longer; their messages are redelivered."""
         with self._lock:
-            old = [of for of, each in self._outstanding.leases.items() if each.leased <= time]
+            leases = self._outstanding.leases.items()
+            old = [of for of, each in leases if now - each.leased >= duration]
             self._dropped(self._outstanding.forget(old))
 
     def request(self, now: datetime) -> AckRequest:

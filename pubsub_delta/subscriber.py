@@ -209,7 +209,7 @@ class StreamingPull:
 
     def _exchange(self) -> None:
         now = self._now()
-        self._callbacks.drop_leased_before(now - self._max_lease_duration)
+        self._callbacks.drop_leased_for(self._max_lease_duration, now)
         request = self._callbacks.request(now)
         room = max(0, self._flow_control.max_messages - self._callbacks.outstanding())
         if self._callbacks.stopping:
@@ -240,7 +240,7 @@ class StreamingPull:
         ended = FailedPrecondition(
             "the StreamingPull has ended; the message will be delivered again"
         )
-        self._callbacks.drop_leased_before(now - self._max_lease_duration)
+        self._callbacks.drop_leased_for(self._max_lease_duration, now)
         given_back = self._callbacks.give_back(ended)
         request = self._callbacks.request(now)
         if request != AckRequest():

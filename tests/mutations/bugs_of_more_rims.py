@@ -176,4 +176,18 @@ BUGS_OF_MORE_RIMS = (
         "NO_CLEANUP = PostCommitHookProperties(cleanup_expired_logs=False)\n",
         "NO_CLEANUP = PostCommitHookProperties()\n",
     ),
+    Bug(
+        "lease-for-longer-than-there-are-times",
+        "A max_lease_duration of more than two thousand years ends a pull.",
+        "callbacks.py",
+        "if now - each.leased >= duration]",
+        "if each.leased <= now - duration]",
+    ),
+    Bug(
+        "earlier-deadline-is-not-extended",
+        "A subscriber does not extend a message that was given an earlier deadline.",
+        "policy/outstanding.py",
+        "        self._note_earlier_ends(request)\n",
+        "",
+    ),
 )
