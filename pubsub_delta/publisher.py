@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -21,7 +20,13 @@ from pubsub_delta.resources import (
     Message,
     PublishFlowControl,
 )
-from pubsub_delta.threads import has_lock_of, refuse_to_pickle, stop_at_exit
+from pubsub_delta.threads import (
+    OPEN_ANOTHER,
+    OwnProcess,
+    has_lock_of,
+    refuse_to_pickle,
+    stop_at_exit,
+)
 
 T = TypeVar("T")
 
@@ -80,7 +85,7 @@ class Publisher:
         )  # calls of publish that wait for room, the oldest first
         self._paused: set[str] = set()
         self._stopped = False
-        self._process = os.getpid()
+        self._own_process = OwnProcess("this publisher", OPEN_ANOTHER)
         # All messages with lower numbers are queued, are due without max_latency, are settled.
         self._next_number = 0
         self._flushed = 0
@@ -109,7 +114,7 @@ class Publisher:
         """
         message = _message(data, ordering_key, attributes)
         size = size_of(message)
-        self._check_process()
+        self._own_process.check()
         with self._work:
             self._check_open()
             refusal = self._limited(size)
@@ -132,12 +137,13 @@ class Publisher:
 
     def resume_publish(self, ordering_key: str) -> None:
         """Resume a paused ordering key; do nothing if it is not paused."""
+        self._own_process.check()
         with self._work:
             self._paused.discard(ordering_key)
 
     def flush(self) -> None:
         """Commit the queue now, and wait until each message in it is published or has failed."""
-        self._check_process()
+        self._own_process.check()
         with self._work:
             given = self._flushed = self._next_number
             self._work.notify()
@@ -146,7 +152,7 @@ class Publisher:
 
     def stop(self) -> None:
         """Refuse further messages, commit the queue, and end the thread."""
-        if self._process != os.getpid():  # the queue is that of the process that has the thread
+        if not self._own_process.is_this:  # the queue is that of the process that has the thread
             return
         interrupts = has_lock_of(self._work)
         with self._work:
@@ -174,14 +180,6 @@ class Publisher:
         return f"Publisher({self._settings}, {len(self._queue)} queued{state})"
 
     # Flow control
-
-    def _check_process(self) -> None:
-        """Refuse a forked process: the thread that commits has not gone along."""
-        if self._process != os.getpid():
-            raise FailedPrecondition(
-                f"this publisher is that of process {self._process}, from which process "
-                f'{os.getpid()} was forked; open one there, in a process started by "spawn"'
-            )
 
     def _check_open(self) -> None:
         if self._stopped:
