@@ -20,7 +20,7 @@ from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.outstanding import Delivery, Outstanding
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import Message, ReceivedMessage
-from pubsub_delta.threads import has_lock_of, refuse_to_pickle
+from pubsub_delta.threads import OwnProcess, has_lock_of, refuse_to_pickle
 
 logger = logging.getLogger("pubsub_delta")
 
@@ -36,7 +36,8 @@ class PulledMessage:
     ``nack`` counts. Later calls are ignored, and so are all calls after the end of the
     StreamingPull. The next request of the StreamingPull writes it. Then the future of
     ``…_with_response`` returns the outcome: ``"success"``, ``"expired"`` or ``"invalid"`` (see
-    AckResult). The future fails if the request could not be written.
+    AckResult). The future fails if the request could not be written. In a forked process each call
+    is FailedPrecondition.
     """
 
     ack_id: str
@@ -67,7 +68,7 @@ class PulledMessage:
     def modify_ack_deadline(self, seconds: int) -> None:
         """Move the deadline to ``seconds`` (1–600) after the next request; 0 is a nack.
 
-        The subscriber goes on extending the lease, as that of every message.
+        The subscriber goes on extending the lease, if it has not ended by the request after that.
         """
         self._modify_ack_deadline(seconds, None)
 
@@ -88,9 +89,8 @@ class PulledMessage:
         futures return its outcome.
         """
         future = _started()
-        if self._modify_ack_deadline(seconds, future):
-            return future
-        return self._callbacks.response(self._call)
+        is_asked = self._modify_ack_deadline(seconds, future)
+        return future if is_asked else self._callbacks.response(self._call)
 
     def _modify_ack_deadline(self, seconds: int, future: Future[str] | None) -> bool:
         deadline = check_new_deadline(seconds)
@@ -129,8 +129,6 @@ _Waiter: TypeAlias = "_Call | Future[str]"
 class Callbacks:
     """Threads that call a function with messages, and the ack requests of those messages.
 
-    Whoever makes it starts ``threads``.
-
     Args:
         callback: the function to call. An exception in it is logged, and nacks its message.
         max_workers: how many callbacks run at a time.
@@ -163,8 +161,9 @@ class Callbacks:
         self._waiting: dict[str, deque[_Call]] = {}  # behind the message that is handled
         self._running = 0
         self._ended: BaseException | None = None
+        self._own_process = OwnProcess("this message", "answer it in the first one")
         self.stopping = False  # whether no more callbacks are begun
-        self.threads = [
+        self.threads = [  # whoever makes it starts them
             threading.Thread(target=self._run, name=f"pubsub-callbacks-{n}", daemon=True)
             for n in range(1, max_workers + 1)
         ]
@@ -205,10 +204,11 @@ class Callbacks:
         with self._lock:
             return {of: lease.unread for of, lease in self._outstanding.leases.items()}
 
-    def drop_leased_before(self, time: datetime) -> None:
-        """Drop the leases that were taken at ``time`` or before; their messages are redelivered."""
+    def drop_leased_for(self, duration: timedelta, now: datetime) -> None:
+        """Drop the leases that were taken so long ago or longer; their messages are redelivered."""
         with self._lock:
-            old = [of for of, each in self._outstanding.leases.items() if each.leased <= time]
+            leases = self._outstanding.leases.items()
+            old = [of for of, each in leases if now - each.leased >= duration]
             self._dropped(self._outstanding.forget(old))
 
     def request(self, now: datetime) -> AckRequest:
@@ -266,6 +266,7 @@ class Callbacks:
 
     def answer(self, call: _Call, *, acked: bool) -> None:
         """Request an ack or a nack, unless the message has one already."""
+        self._own_process.check()
         with self._lock:
             if call.is_answered:
                 return
@@ -285,6 +286,7 @@ class Callbacks:
         self, call: _Call, deadline: timedelta, future: Future[str] | None
     ) -> bool:
         """Request a new deadline; False if the message was acked or nacked."""
+        self._own_process.check()
         with self._lock:
             if call.is_answered:
                 return False
@@ -341,8 +343,7 @@ class Callbacks:
             _set(waiter, outcome)
             return
         with self._lock:
-            waiter.outcome = outcome
-            future = waiter.future
+            waiter.outcome, future = outcome, waiter.future
         if future is not None:
             _set(future, outcome)
 

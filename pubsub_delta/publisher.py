@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -21,7 +20,13 @@ from pubsub_delta.resources import (
     Message,
     PublishFlowControl,
 )
-from pubsub_delta.threads import has_lock_of, refuse_to_pickle, stop_at_exit
+from pubsub_delta.threads import (
+    OPEN_ANOTHER,
+    OwnProcess,
+    has_lock_of,
+    refuse_to_pickle,
+    stop_at_exit,
+)
 
 T = TypeVar("T")
 
@@ -80,7 +85,7 @@ class Publisher:
         )  # calls of publish that wait for room, the oldest first
         self._paused: set[str] = set()
         self._stopped = False
-        self._process = os.getpid()
+        self._own_process = OwnProcess("this publisher", OPEN_ANOTHER)
         # All messages with lower numbers are queued, are due without max_latency, are settled.
         self._next_number = 0
         self._flushed = 0
@@ -101,14 +106,15 @@ class Publisher:
         Text is encoded as UTF-8. A Message has its own ordering key and attributes, so neither is
         accepted beside it. InvalidArgument for a message that breaks a rule, FailedPrecondition
         after ``stop``. The future fails with FailedPrecondition if the ordering key is paused. A
-        future that is cancelled before its batch begins publishes nothing.
+        future that is cancelled before its batch begins publishes nothing. To settle it in another
+        way changes nothing of its message.
 
         If the queue is full by ``flow_control``, this call blocks until there is room, first come,
         first served; or the future fails with ResourceExhausted.
         """
         message = _message(data, ordering_key, attributes)
         size = size_of(message)
-        self._check_process()
+        self._own_process.check()
         with self._work:
             self._check_open()
             refusal = self._limited(size)
@@ -131,12 +137,13 @@ class Publisher:
 
     def resume_publish(self, ordering_key: str) -> None:
         """Resume a paused ordering key; do nothing if it is not paused."""
+        self._own_process.check()
         with self._work:
             self._paused.discard(ordering_key)
 
     def flush(self) -> None:
         """Commit the queue now, and wait until each message in it is published or has failed."""
-        self._check_process()
+        self._own_process.check()
         with self._work:
             given = self._flushed = self._next_number
             self._work.notify()
@@ -145,7 +152,7 @@ class Publisher:
 
     def stop(self) -> None:
         """Refuse further messages, commit the queue, and end the thread."""
-        if self._process != os.getpid():  # the queue is that of the process that has the thread
+        if not self._own_process.is_this:  # the queue is that of the process that has the thread
             return
         interrupts = has_lock_of(self._work)
         with self._work:
@@ -173,14 +180,6 @@ class Publisher:
         return f"Publisher({self._settings}, {len(self._queue)} queued{state})"
 
     # Flow control
-
-    def _check_process(self) -> None:
-        """Refuse a forked process: the thread that commits has not gone along."""
-        if self._process != os.getpid():
-            raise FailedPrecondition(
-                f"this publisher is that of process {self._process}, from which process "
-                f'{os.getpid()} was forked; open one there, in a process started by "spawn"'
-            )
 
     def _check_open(self) -> None:
         if self._stopped:
@@ -288,7 +287,7 @@ class Publisher:
                 break
             queued = self._queue.popleft()
             self._queued_bytes -= queued.size
-            if queued.future.set_running_or_notify_cancel():
+            if _begins(queued.future):
                 batch.append(queued)
                 room -= queued.size
             else:
@@ -314,7 +313,7 @@ class Publisher:
         for queued in batch:
             _settle(queued.future.set_exception, error)
         for queued in overtaking:
-            if queued.future.set_running_or_notify_cancel():
+            if _begins(queued.future):
                 refusal = _paused_key_error(queued.message.ordering_key)
                 _settle(queued.future.set_exception, refusal)
 
@@ -341,7 +340,18 @@ def _paused_key_error(ordering_key: str) -> FailedPrecondition:
     )
 
 
+def _begins(future: Future[str]) -> bool:
+    """Begin with the message of a future; return whether it was not cancelled.
+
+    A program may have settled the future itself, which changes nothing of the message.
+    """
+    try:
+        return future.set_running_or_notify_cancel()
+    except RuntimeError:
+        return not future.cancelled()
+
+
 def _settle(settle: Callable[[T], object], result: T) -> None:
-    """Settle a future, and ignore errors of its callbacks."""
+    """Settle a future; ignore errors of its callbacks, and that its program has settled it."""
     with suppress(BaseException):
         settle(result)

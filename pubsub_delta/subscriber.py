@@ -19,7 +19,7 @@ from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import FlowControl
-from pubsub_delta.threads import refuse_to_pickle, stop_at_exit
+from pubsub_delta.threads import OPEN_ANOTHER, OwnProcess, refuse_to_pickle, stop_at_exit
 
 logger = logging.getLogger("pubsub_delta")
 
@@ -102,6 +102,7 @@ class StreamingPull:
         self._cancelling = threading.RLock()
         self._cancelled = False
         self._given_back = 0
+        self._own_process = OwnProcess("this StreamingPull", OPEN_ANOTHER)
         self._end: Future[None] = Future()
         self._callbacks = Callbacks(
             callback, max_workers, subscription, ordered=ordered, on_idle=self._paused.set
@@ -120,6 +121,7 @@ class StreamingPull:
 
         ``concurrent.futures.TimeoutError``: it still ran after ``timeout`` seconds.
         """
+        self._own_process.check()
         self._end.result(timeout)
 
     def cancel(self) -> int:
@@ -128,8 +130,11 @@ class StreamingPull:
         No further callback begins, and the call waits for running ones. Their acks and nacks are
         written; all other messages go back as if they had never been delivered. A second call, or
         one after an error, also waits and returns 0. ``cancel`` does not wait, and returns 0, in a
-        callback, and in a signal handler that interrupts another call of the pull or a message.
+        callback, and in a signal handler that interrupts another call of the pull or a message. In
+        a forked process, which has no threads of the pull, it does nothing.
         """
+        if not self._own_process.is_this:
+            return 0
         with self._cancelling:
             first = not self._cancelled and not self._end.done()
             self._cancelled = self._cancelled or first
@@ -209,7 +214,7 @@ class StreamingPull:
 
     def _exchange(self) -> None:
         now = self._now()
-        self._callbacks.drop_leased_before(now - self._max_lease_duration)
+        self._callbacks.drop_leased_for(self._max_lease_duration, now)
         request = self._callbacks.request(now)
         room = max(0, self._flow_control.max_messages - self._callbacks.outstanding())
         if self._callbacks.stopping:
@@ -240,7 +245,7 @@ class StreamingPull:
         ended = FailedPrecondition(
             "the StreamingPull has ended; the message will be delivered again"
         )
-        self._callbacks.drop_leased_before(now - self._max_lease_duration)
+        self._callbacks.drop_leased_for(self._max_lease_duration, now)
         given_back = self._callbacks.give_back(ended)
         request = self._callbacks.request(now)
         if request != AckRequest():

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn, TypeVar
 
+from pubsub_delta.errors import FailedPrecondition
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -52,6 +54,31 @@ def _stop_all() -> None:
 
 if hasattr(os, "register_at_fork"):  # Windows does not fork
     os.register_at_fork(after_in_child=_working.clear)
+
+
+OPEN_ANOTHER = 'open one there, in a process started by "spawn"'
+
+
+class OwnProcess:
+    """The process of an object with threads: a forked one has the object, and not its threads."""
+
+    def __init__(self, of: str, instead: str) -> None:
+        self._of = of
+        self._instead = instead
+        self._id = os.getpid()
+
+    @property
+    def is_this(self) -> bool:
+        """Whether the threads are here."""
+        return self._id == os.getpid()
+
+    def check(self) -> None:
+        """Raise FailedPrecondition in a process that was forked from it."""
+        if not self.is_this:
+            raise FailedPrecondition(
+                f"{self._of} is that of process {self._id}, from which process {os.getpid()} was "
+                f"forked; {self._instead}"
+            )
 
 
 def has_lock_of(condition: threading.Condition) -> bool:

@@ -25,6 +25,7 @@ from pubsub_delta.cli.message_lines import (
     open_lines,
 )
 from pubsub_delta.cli.service import Service
+from pubsub_delta.cli.signals import EndingSignals
 from pubsub_delta.errors import InvalidArgument, counted
 from pubsub_delta.resources import Message
 
@@ -122,7 +123,9 @@ def publish(
     if source is not None:
         _check_options(app, source, message, format_, base64=base64)
         form = LineFormat(format_ or format_of(source), attribute, ordering_key, base64)
-        _publish_lines(app, name, source, form, bad_records)
+        signals = EndingSignals()
+        with signals.handled():
+            _publish_lines(app, name, source, form, bad_records, signals)
         return
     if format_ in OWN_FORMATS or base64 or bad_records is not None:
         wording = "--base64" if base64 else f"--format={format_}"
@@ -154,12 +157,18 @@ def _check_options(
 
 
 def _publish_lines(
-    app: App, topic: str, source: str, form: LineFormat, bad_records: Path | None
+    app: App,
+    topic: str,
+    source: str,
+    form: LineFormat,
+    bad_records: Path | None,
+    signals: EndingSignals,
 ) -> None:
     """Publish lines in batches, and report their number.
 
     All lines of a file are checked before the first publish. Lines of a pipe can be read only once:
-    those before a bad line may be published already, which the error reports.
+    those before a bad line may be published already, which the error reports. So does the end by a
+    signal.
     """
     app.call(lambda service: service.get_topic(topic))
     where = "standard input" if source == STANDARD_INPUT else source
@@ -173,8 +182,9 @@ def _publish_lines(
                     pass
         with _lines(source) as lines:
             for batch in batches(lines, form, where, most, bad):
-                app.call(partial(_send, topic, batch))
-                published, count = published + len(batch), count + 1
+                with signals.put_off():
+                    app.call(partial(_send, topic, batch))
+                    published, count = published + len(batch), count + 1
     except BaseException as error:
         if published:
             app.print_status(f"Published {counted(published, 'message')} to [{topic}] before that.")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -24,6 +22,7 @@ from pubsub_delta.cli.printing import render
 from pubsub_delta.cli.progress import describe
 from pubsub_delta.cli.rest import Record, received_record
 from pubsub_delta.cli.service import Batch, Service
+from pubsub_delta.cli.signals import EndingSignals
 from pubsub_delta.cli.standard_streams import check_reader
 from pubsub_delta.errors import InvalidArgument, counted
 from pubsub_delta.policy.fields import MAX_ACK_DEADLINE_SECONDS
@@ -44,8 +43,6 @@ SHORTEST, LONGEST = 0.05, 1.0
 """Seconds between two pulls while there are no messages."""
 EXTEND_AFTER = timedelta(seconds=MAX_ACK_DEADLINE_SECONDS / 2)
 """Leases are extended when writing a file has taken this long."""
-_ENDING = [getattr(signal, each) for each in ("SIGTERM", "SIGHUP") if hasattr(signal, each)]
-"""The signals that end a pull; SIGHUP is the end of its terminal."""
 
 
 class _Wait(Switch):
@@ -120,7 +117,7 @@ def pull(
     _check(app, auto_ack, limit, follow=bool(follow), output=output)
     puller = _Puller(app, name, _longest(wait))
     most = 1 if limit is None else limit
-    with _interrupted_by_signals():
+    with puller.signals.handled(), puller.released_on_error():
         if output is not None:
             _to_file(puller, output, limit, auto_ack=bool(auto_ack))
         elif follow:
@@ -128,7 +125,9 @@ def pull(
         elif auto_ack:
             _print_and_ack(puller, most)
         else:
-            app.show_all(app.call(lambda store: _records(puller.batch(store, most))), PULL_FORMAT)
+            records = app.call(lambda store: _records(puller.batch(store, most)))
+            puller.held.clear()  # whoever sees their ack IDs has them
+            app.show_all(records, PULL_FORMAT)
 
 
 def _check(
@@ -162,18 +161,26 @@ def _longest(wait: Any) -> timedelta | None:
 class _Puller:
     """Pulls messages from a subscription.
 
-    ``wait``: the longest wait for the first message; None without a limit.
+    ``wait``: the longest wait for the first message; None without a limit. ``held``: the batches
+    that are leased, and neither acknowledged nor given back.
     """
 
     app: App
     name: str
     wait: timedelta | None
+    signals: EndingSignals = field(default_factory=EndingSignals)
+    held: list[Batch] = field(default_factory=list)
 
-    def batch(self, store: Service, most: int) -> Batch:
-        """Pull messages, and wait for the first one."""
+    def batch(self, store: Service, most: int, ack_deadline: int | None = None) -> Batch:
+        """Pull messages, and wait for the first one. ``ack_deadline``: another one, in seconds."""
         begun, pause = self.app.read_time("now"), SHORTEST
         while True:
-            batch = store.pull(self.name, most)
+            with self.signals.put_off():
+                batch = store.pull(self.name, most)
+                if batch.message_count:
+                    self.held.append(batch)
+                if batch.message_count and ack_deadline is not None:
+                    batch.modify_ack_deadline(ack_deadline)
             if batch.message_count or self._is_over(begun):
                 return batch
             describe(f"Waiting for messages of {self.name}")
@@ -183,9 +190,33 @@ class _Puller:
 
     def with_long_lease(self, store: Service, most: int) -> Batch:
         """Pull messages with the longest ack deadline, for printing."""
-        batch = self.batch(store, most)
-        batch.modify_ack_deadline(MAX_ACK_DEADLINE_SECONDS)
-        return batch
+        return self.batch(store, most, MAX_ACK_DEADLINE_SECONDS)
+
+    def acknowledge(self, store: Service) -> set[str]:
+        """Acknowledge what is held; return the ack IDs of messages that come again."""
+        failed = set()
+        while self.held:
+            failed |= _not_acked(store, self.name, self.held[0])
+            del self.held[0]
+        return failed
+
+    def give_back(self, _: Service) -> None:
+        """Nack what is held, so that its messages come again at once."""
+        while self.held:
+            self.held[0].modify_ack_deadline(0)
+            del self.held[0]
+
+    @contextmanager
+    def released_on_error(self) -> Iterator[None]:
+        """Nack what is held after an error, as far as that can be done."""
+        try:
+            yield
+        except BaseException:
+            with self.signals.put_off():
+                while self.held:
+                    with suppress(Exception):
+                        self.held.pop().modify_ack_deadline(0)
+            raise
 
     def _is_over(self, begun: datetime) -> bool:
         return self.wait is not None and self.app.read_time("now") - begun >= self.wait
@@ -208,61 +239,37 @@ def _print_and_ack(puller: _Puller, limit: int) -> None:
     named = any(each.key == ("ackStatus",) for each in form.columns)
     shows_status = not form.columns or named or "ackStatus" in app.selection.filter
 
-    def take(store: Service) -> tuple[Batch, list[Record]]:
-        batch = puller.with_long_lease(store, limit)
-        with _released_on_error(batch):
-            return batch, _records(batch)
-
-    batch, records = app.call(take)
-    with _released_on_error(batch):
-        if shows_status:
-            check_reader()
-            app.check_all([{**each, "ackStatus": "SUCCESS"} for each in records], PULL_FORMAT)
-        else:
-            app.show_all(records, PULL_FORMAT)
-    failed = app.call(lambda store: _not_acked(store, puller.name, batch)) if records else set()
-    if shows_status:
+    records = app.call(lambda store: _records(puller.with_long_lease(store, limit)))
+    if not shows_status:
+        app.show_all(records, PULL_FORMAT)
+        with puller.signals.put_off():
+            failed = app.call(puller.acknowledge)
+        fail_on_ack_ids(app, "ack", sorted(failed))
+        return
+    check_reader()
+    app.check_all([{**each, "ackStatus": "SUCCESS"} for each in records], PULL_FORMAT)
+    with puller.signals.put_off():  # what is acknowledged is printed, too
+        failed = app.call(puller.acknowledge)
         for each in records:
             each["ackStatus"] = "FAILURE" if each["ackId"] in failed else "SUCCESS"
         app.show_all(records, PULL_FORMAT)
-    else:
-        fail_on_ack_ids(app, "ack", sorted(failed))
 
 
 def _follow(puller: _Puller, limit: int | None) -> None:
     """Print messages as they come until Ctrl+C, and acknowledge each batch after printing."""
     app, acked, failed = puller.app, 0, list[str]()
     forever, written = replace(puller, wait=None), _RecordFormatter(app)
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt), puller.released_on_error():
         while limit is None or acked < limit:
             most = BATCH_SIZE if limit is None else min(BATCH_SIZE, limit - acked)
             batch = forever.with_long_lease(app.service, most)
-            with _released_on_error(batch):
-                records = [received_record(each) for each in batch]
-                app.print(written.text(records))
-                failed += _not_acked(app.service, puller.name, batch)
+            records = [received_record(each) for each in batch]
+            app.print(written.text(records))
+            with puller.signals.put_off():
+                failed += puller.acknowledge(app.service)
                 acked += len(records)
     fail_on_ack_ids(app, "ack", sorted(failed))
     app.print_status(f"Printed and acknowledged {counted(acked, 'message')}.")
-
-
-@contextmanager
-def _interrupted_by_signals() -> Iterator[None]:
-    """Let SIGTERM, and the end of the terminal, raise KeyboardInterrupt.
-
-    So leased messages are given back. A signal that is ignored, as by ``nohup``, stays so.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread handles signals
-        return
-    ending = [each for each in _ENDING if signal.getsignal(each) == signal.SIG_DFL]
-    for each in ending:
-        signal.signal(each, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        for each in ending:
-            signal.signal(each, signal.SIG_DFL)
 
 
 @dataclass
@@ -287,12 +294,11 @@ class _RecordFormatter:
 def _to_file(puller: _Puller, path: Path, limit: int | None, *, auto_ack: bool) -> None:
     """Write messages to a new file; then acknowledge them, or give them back."""
     app = puller.app
-    held: list[Batch] = []
 
     def bring(store: Service) -> int:
         count = 0
         with message_file(path) as file:
-            for messages in _batches(puller, store, limit, held):
+            for messages in _batches(puller, store, limit):
                 file.write(messages)
                 count += len(messages)
                 describe(f"Pulling messages: {count:,}")
@@ -300,25 +306,19 @@ def _to_file(puller: _Puller, path: Path, limit: int | None, *, auto_ack: bool) 
                 raise _NoMessages
         return count
 
-    def acknowledge(store: Service) -> set[str]:
-        return {each for batch in held for each in _not_acked(store, puller.name, batch)}
-
-    def give_back(_: Service) -> None:
-        for batch in held:
-            batch.modify_ack_deadline(0)
-
     try:
-        with _all_released_on_error(held):
-            count = app.call(bring)
+        count = app.call(bring)
     except _NoMessages:
         app.print_status(f"There are no messages, and {path} is not written.")
         return
     app.print_status(f"Wrote {counted(count, 'message')} to [{path}].")
     if auto_ack:
-        fail_on_ack_ids(app, "ack", sorted(app.call(acknowledge)))
+        with puller.signals.put_off():
+            failed = app.call(puller.acknowledge)
+        fail_on_ack_ids(app, "ack", sorted(failed))
         app.print_status(f"Acknowledged {counted(count, 'message')}.")
     else:
-        app.call(give_back)
+        app.call(puller.give_back)
         app.print_status("They come again: --auto-ack acknowledges what is in the file.")
 
 
@@ -326,16 +326,13 @@ class _NoMessages(Exception):
     """The subscription has no messages."""
 
 
-def _batches(
-    puller: _Puller, store: Service, limit: int | None, held: list[Batch]
-) -> Iterator[list[ReceivedMessage]]:
+def _batches(puller: _Puller, store: Service, limit: int | None) -> Iterator[list[ReceivedMessage]]:
     """Pull all messages in batches, and extend the leases of all batches."""
     most = FILE_BATCH_SIZE if puller.app.settings.endpoint is None else BATCH_SIZE
     count, extended = 0, puller.app.read_time("now")
     while limit is None or count < limit:
         wanted = most if limit is None else min(most, limit - count)
         batch = puller.with_long_lease(store, wanted)
-        held.append(batch)
         messages = list(batch)
         if not messages:
             return
@@ -343,27 +340,9 @@ def _batches(
         count += len(messages)
         puller = replace(puller, wait=timedelta(0))
         if puller.app.read_time("now") - extended >= EXTEND_AFTER:
-            for each in held:
+            for each in puller.held:
                 each.modify_ack_deadline(MAX_ACK_DEADLINE_SECONDS)
             extended = puller.app.read_time("now")
-
-
-@contextmanager
-def _released_on_error(batch: Batch) -> Iterator[None]:
-    """Nack a batch after an error, so that its messages come again at once."""
-    with _all_released_on_error([batch]):
-        yield
-
-
-@contextmanager
-def _all_released_on_error(batches: Sequence[Batch]) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        for batch in batches:
-            with suppress(Exception):
-                batch.modify_ack_deadline(0)
-        raise
 
 
 def _not_acked(store: Service, name: str, batch: Batch) -> set[str]:

@@ -122,7 +122,11 @@ def _by_span(
 
 
 def _millis(times: pa.Array) -> pa.Array:
-    return pc.floor(pc.divide(times.cast(WHOLE).cast(pa.float64()), 1000.0)).cast(WHOLE)
+    """Return times as whole milliseconds, rounded down. No double holds all microseconds."""
+    micros = times.cast(WHOLE)
+    millis = pc.divide(micros, 1000)  # towards zero
+    is_later = pc.less(micros, pc.multiply(millis, 1000))
+    return pc.subtract(millis, is_later.cast(WHOLE))
 
 
 def _json(attributes: pa.Array) -> pa.Array:

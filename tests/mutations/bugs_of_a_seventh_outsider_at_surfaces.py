@@ -260,8 +260,8 @@ BUGS_OF_A_SEVENTH_OUTSIDER_AT_SURFACES = (
     Bug(
         "sigterm-for-the-next-command",
         "After pull --follow in a shell, SIGTERM raises KeyboardInterrupt.",
-        "cli/pull.py",
-        "            signal.signal(each, signal.SIG_DFL)\n",
-        "            pass\n",
+        "cli/signals.py",
+        "                signal.signal(each, handler)\n",
+        "                pass\n",
     ),
 )

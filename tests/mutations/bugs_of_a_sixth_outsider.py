@@ -110,6 +110,13 @@ BUGS_OF_A_SIXTH_OUTSIDER = (
         "self._settled = self._next_number",
     ),
     Bug(
+        "settled-future-ends-its-publisher",
+        "A future that its program settles itself ends the thread of its publisher.",
+        "publisher.py",
+        "    except RuntimeError:\n        return not future.cancelled()\n",
+        "    except LookupError:\n        return not future.cancelled()\n",
+    ),
+    Bug(
         "views-of-a-session-are-refused",
         "create_views of a store on a path asks for a schema, though temporary is not given.",
         "operations/views.py",

@@ -9,7 +9,7 @@ BUGS_OF_A_SIXTH_OUTSIDER_AT_SURFACES = (
         "only-the-last-batch-is-extended",
         "pull --output extends the lease of the last batch only.",
         "cli/pull.py",
-        "            for each in held:\n"
+        "            for each in puller.held:\n"
         "                each.modify_ack_deadline(MAX_ACK_DEADLINE_SECONDS)"
         "\n"
         "            extended",
@@ -36,12 +36,12 @@ BUGS_OF_A_SIXTH_OUTSIDER_AT_SURFACES = (
         "published-before-it-is",
         "publish --from counts the messages of a batch that failed as published.",
         "cli/publish.py",
-        "                app.call(partial(_send, topic, batch))\n"
-        "                published, count = published + len(batch), count "
+        "                    app.call(partial(_send, topic, batch))\n"
+        "                    published, count = published + len(batch), count "
         "+ 1\n",
-        "                published, count = published + len(batch), count "
+        "                    published, count = published + len(batch), count "
         "+ 1\n"
-        "                app.call(partial(_send, topic, batch))\n",
+        "                    app.call(partial(_send, topic, batch))\n",
     ),
     Bug(
         "one-failed-extension-is-the-last",

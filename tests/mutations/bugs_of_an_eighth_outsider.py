@@ -86,8 +86,8 @@ BUGS_OF_AN_EIGHTH_OUTSIDER = (
         "lease-as-old-as-the-longest",
         "A lease exactly as old as the longest lease duration is extended once more.",
         "callbacks.py",
-        "if each.leased <= time]",
-        "if each.leased < time]",
+        "if now - each.leased >= duration]",
+        "if now - each.leased > duration]",
     ),
     Bug(
         "year-9999-of-a-clock",

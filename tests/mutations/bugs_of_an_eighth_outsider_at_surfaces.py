@@ -9,14 +9,8 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_AT_SURFACES = (
         "batch-that-cannot-be-read-stays-leased",
         "A batch whose messages cannot be read for a file stays leased for ten minutes.",
         "cli/pull.py",
-        "        held.append(batch)\n"
-        "        messages = list(batch)\n"
-        "        if not messages:\n"
-        "            return",
-        "        messages = list(batch)\n"
-        "        if not messages:\n"
-        "            return\n"
-        "        held.append(batch)",
+        "                    self.held.append(batch)\n",
+        "                    self.held[:] = [batch] if ack_deadline is None else self.held\n",
     ),
     Bug(
         "limit-of-no-messages",

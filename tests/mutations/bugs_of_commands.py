@@ -12,8 +12,8 @@ BUGS_OF_COMMANDS = (
         "short-lease-of-a-pull",
         "A pull with --auto-ack has its messages only for the ack deadline, however many they are.",
         _PULL,
-        "batch.modify_ack_deadline(MAX_ACK_DEADLINE_SECONDS)",
-        "batch.modify_ack_deadline(10)",
+        "self.batch(store, most, MAX_ACK_DEADLINE_SECONDS)",
+        "self.batch(store, most, 10)",
     ),
     Bug(
         "acknowledged-before-it-is-printed",
@@ -26,8 +26,8 @@ BUGS_OF_COMMANDS = (
         "unprinted-messages-stay-leased",
         "What could not be printed comes again after ten minutes only.",
         _PULL,
-        "                batch.modify_ack_deadline(0)\n",
-        "                batch.modify_ack_deadline(600)\n",
+        "self.held.pop().modify_ack_deadline(0)",
+        "self.held.pop().modify_ack_deadline(600)",
     ),
     Bug(
         "late-ack-that-counted-is-a-failure",

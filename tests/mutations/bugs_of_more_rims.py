@@ -33,8 +33,8 @@ BUGS_OF_MORE_RIMS = (
         "failures-of-the-last-batch",
         "pull --follow tells of no ack that failed before the last batch.",
         "cli/pull.py",
-        "                failed += _not_acked(app.service, puller.name, batch)\n",
-        "                failed = list(_not_acked(app.service, puller.name, batch))\n",
+        "                failed += puller.acknowledge(app.service)\n",
+        "                failed = list(puller.acknowledge(app.service))\n",
     ),
     Bug(
         "one-port-closed",
@@ -175,5 +175,19 @@ BUGS_OF_MORE_RIMS = (
         "tables/lanes/direct/commits.py",
         "NO_CLEANUP = PostCommitHookProperties(cleanup_expired_logs=False)\n",
         "NO_CLEANUP = PostCommitHookProperties()\n",
+    ),
+    Bug(
+        "lease-for-longer-than-there-are-times",
+        "A max_lease_duration of more than two thousand years ends a pull.",
+        "callbacks.py",
+        "if now - each.leased >= duration]",
+        "if each.leased <= now - duration]",
+    ),
+    Bug(
+        "earlier-deadline-is-not-extended",
+        "A subscriber does not extend a message that was given an earlier deadline.",
+        "policy/outstanding.py",
+        "        self._note_earlier_ends(request)\n",
+        "",
     ),
 )

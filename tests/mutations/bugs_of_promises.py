@@ -74,8 +74,22 @@ BUGS_OF_PROMISES = (
         "forked-publisher-queues",
         "A forked process queues messages that nobody commits.",
         "publisher.py",
-        "        size = size_of(message)\n        self._check_process()\n",
+        "        size = size_of(message)\n        self._own_process.check()\n",
         "        size = size_of(message)\n",
+    ),
+    Bug(
+        "ack-in-a-forked-process",
+        "An ack in a forked process is told as done, and never written.",
+        "callbacks.py",
+        'has one already."""\n        self._own_process.check()\n',
+        'has one already."""\n',
+    ),
+    Bug(
+        "cancel-in-a-forked-process",
+        "A pull that is cancelled in a forked process waits for ever.",
+        "subscriber.py",
+        "        if not self._own_process.is_this:\n            return 0\n",
+        "",
     ),
     Bug(
         "dead-letters-under-a-publishers-id",

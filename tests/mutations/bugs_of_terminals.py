@@ -20,16 +20,18 @@ BUGS_OF_TERMINALS = (
         "tail-acknowledges-before-it-prints",
         "A pull with --follow acknowledges messages and prints them then.",
         _PULL,
-        "                app.print(written.text(records))\n"
-        "                failed += _not_acked(app.service, puller.name, batch)\n",
-        "                failed += _not_acked(app.service, puller.name, batch)\n"
+        "            app.print(written.text(records))\n"
+        "            with puller.signals.put_off():\n"
+        "                failed += puller.acknowledge(app.service)\n",
+        "            with puller.signals.put_off():\n"
+        "                failed += puller.acknowledge(app.service)\n"
         "                app.print(written.text(records))\n",
     ),
     Bug(
         "terminated-tail-keeps-its-leases",
         "A pull with --follow does not hear what ends it.",
-        _PULL,
-        "signal.signal(each, signal.default_int_handler)",
+        "cli/signals.py",
+        "signal.signal(each, self._come)",
         "signal.signal(each, signal.SIG_IGN)",
     ),
     Bug(
@@ -148,8 +150,8 @@ BUGS_OF_TERMINALS = (
         "acked-without-a-reader",
         "A message whose status is to be shown is acknowledged, though nobody reads the output.",
         _PULL,
-        "        if shows_status:\n            check_reader()\n",
-        "        if shows_status:\n",
+        "    check_reader()\n    app.check_all(",
+        "    app.check_all(",
     ),
     Bug(
         "acked-before-it-is-encoded",

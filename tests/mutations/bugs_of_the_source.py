@@ -166,4 +166,11 @@ BUGS_OF_THE_SOURCE = (
         "    if last is None:\n        return begin(state, query_id, batch_id, None, terms, now)\n"
         "    if last.batch_id != batch_id:\n        return state, []\n    until",
     ),
+    Bug(
+        "milliseconds-of-a-double",
+        "Times after the year 2255 end a read with the columns of the other connector.",
+        _COLUMNS,
+        "    micros = times.cast(WHOLE)\n",
+        "    micros = times.cast(WHOLE).cast(pa.float64()).cast(WHOLE)\n",
+    ),
 )

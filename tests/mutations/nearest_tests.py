@@ -260,8 +260,20 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "missing_statistics",
     ),
     "tables/messages/position_allocator.py": ("tables_in_memory",),
-    "callbacks.py": ("callbacks", "subscriber", "subscriber_end", "signal_handlers"),
-    "subscriber.py": ("subscriber", "subscriber_end", "signal_handlers", "lanes/test_exits"),
+    "callbacks.py": (
+        "callbacks",
+        "subscriber",
+        "subscriber_end",
+        "signal_handlers",
+        "forked_processes",
+    ),
+    "subscriber.py": (
+        "subscriber",
+        "subscriber_end",
+        "signal_handlers",
+        "forked_processes",
+        "lanes/test_exits",
+    ),
     "threads.py": ("lanes/test_exits",),
     "tables/registry/predicates.py": ("expired_snapshots", "snapshot_calls", "expiration"),
     "tables/registry/registry.py": (

@@ -116,7 +116,7 @@ def test_nothing_is_kept_of_what_was_handled(make: Made, answers: Answers) -> No
     eventually(lambda: callbacks.loaded() == (0, 0) and not callbacks._waiting)
     sent.clear()
     answers.called.clear()
-    callbacks.drop_leased_before(START + SECOND)
+    callbacks.drop_leased_for(SECOND, START + 2 * SECOND)
     gc.collect()
     assert not any(each() for each in alive)
     assert not callbacks._ready
@@ -210,7 +210,9 @@ def test_a_new_deadline_is_no_answer(make: Made, answers: Answers) -> None:
     assert exchange(callbacks) == {"deadlines": {timedelta(seconds=1): {LEASE: [0]}}}
     assert future.result(0) == "success"
     message.modify_ack_deadline(0)
-    assert exchange(callbacks) == {"nacked": {LEASE: [0]}}
+    asked = exchange(callbacks)
+    assert asked["nacked"] == {LEASE: [0]}
+    assert asked["deadlines"].keys() == {MINUTE}, "its lease would have ended soon"
 
 
 @pytest.mark.parametrize("seconds", [-1, 601, 1.5, True, None])
@@ -358,7 +360,7 @@ def test_a_dropped_message_lets_its_key_go_on(make: Made, answers: Answers, retu
     put(callbacks, LEASE, *(received(n, "a") for n in range(3)))
     put(callbacks, OTHER_LEASE, received(3, "a"), received(4, "a"), received(5))
     answers.wait_for(0, 5)
-    callbacks.drop_leased_before(START + SECOND)
+    callbacks.drop_leased_for(SECOND, START + 2 * SECOND)
     if not returned:
         put(callbacks, OTHER_LEASE, received(6))
         answers.wait_for(6)
@@ -380,7 +382,7 @@ def test_what_is_dropped_of_several_keys_is_called_of_none(make: Made, answers: 
     put(callbacks, LEASE, *(received(n, "abc"[n % 3]) for n in range(6)))
     put(callbacks, OTHER_LEASE, *(received(n, "abc"[n % 3]) for n in range(6, 9)))
     answers.wait_for(0, 1, 2)
-    callbacks.drop_leased_before(START + SECOND)
+    callbacks.drop_leased_for(SECOND, START + 2 * SECOND)
     free.set()
     answers.wait_for(6, 7, 8)
     assert not {3, 4, 5} & set(answers.ids)

@@ -292,6 +292,21 @@ def test_attributes_of_the_other_connector_are_json_and_times_whole_milliseconds
     assert (row["messageId"], row["payload"]) == ("4", b"x")
 
 
+@pytest.mark.parametrize(
+    ("micros", "millis"), [(1_999, 1), (-1, -1), (253_370_764_799_999_999, 253_370_764_799_999)]
+)
+def test_a_publish_time_of_the_other_connector_is_whole_milliseconds_at_any_time(
+    micros: int, millis: int
+) -> None:
+    """docs/guarantees.md: "The times of a store are from 1970 to 9998"."""
+    times = pa.array([micros], pa.int64()).cast(pa.timestamp("us", "UTC"))
+    rows = pa.RecordBatch.from_pydict(
+        {"position": pa.array([1], pa.int64()), "publish_time": times}
+    )
+    columns = pa.schema([DATABRICKS.field("publishTimestampInMillis")])
+    assert shaped(rows, columns)["publishTimestampInMillis"].to_pylist() == [millis]
+
+
 def test_only_what_is_asked_for_is_read() -> None:
     assert needed(["message_id"]) == ["position"]
     assert needed(["publishTimestampInMillis"]) == ["position", "publish_time"]

@@ -82,6 +82,34 @@ fork(lambda: tell("publish", lambda: store.create_topic("flights")))
 """
 
 
+PULLING = """
+store = PubSub(None, "./store")
+store.create_topic("flights")
+store.create_subscription("first", "flights")
+publisher = store.publisher("flights")
+store.publish("flights", [b"a"])
+called = threading.Event()
+messages = []
+pull = store.subscribe("first", lambda message: (messages.append(message), called.set()))
+called.wait()
+
+def child():
+    message = messages[0]
+    tell("ack", message.ack)
+    tell("nack", message.nack_with_response)
+    tell("deadline", lambda: message.modify_ack_deadline(30))
+    tell("result", pull.result)
+    tell("cancel", pull.cancel)
+    tell("resume", lambda: publisher.resume_publish("key"))
+
+fork(child)
+messages[0].ack()
+pull.cancel()
+publisher.stop()
+tell("parent", lambda: store.pull("first").message_count)
+"""
+
+
 def lines(tmp_path: Path, program: str) -> dict[str, str]:
     """Run a program, and return what it tells, by name."""
     run = subprocess.run(
@@ -113,3 +141,16 @@ def test_a_process_that_was_forked_before_the_first_use_works(tmp_path: Path) ->
 
 def test_a_fork_after_somebody_elses_use_of_deltalake_is_refused(tmp_path: Path) -> None:
     assert "FailedPrecondition: process" in lines(tmp_path, BY_ANOTHER)["publish"]
+
+
+def test_a_message_of_a_pull_is_not_answered_in_a_forked_process(tmp_path: Path) -> None:
+    """The threads that would write it are in the other process: it would be lost without a word.
+
+    ``multiprocessing`` passes a message to a forked process as it is, and does not pickle it.
+    """
+    told = lines(tmp_path, PULLING)
+    for call in ("ack", "nack", "deadline"):
+        assert told[call].startswith("FailedPrecondition: this message is that of process"), call
+    assert told["result"].startswith("FailedPrecondition: this StreamingPull is that of process")
+    assert told["resume"].startswith("FailedPrecondition: this publisher is that of process")
+    assert (told["cancel"], told["parent"]) == ("0", "0")

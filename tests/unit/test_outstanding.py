@@ -73,6 +73,26 @@ def test_an_ack_replaces_the_deadline_before_it_and_tells_its_outcome() -> None:
     }
 
 
+def test_a_message_with_an_earlier_deadline_is_extended_in_time() -> None:
+    """PulledMessage.modify_ack_deadline: "The subscriber goes on extending the lease"."""
+    book = leased(0, 1)
+    book.acks.modify_ack_deadline((1, 1), timedelta(seconds=3))
+    request = book.request(at(0))
+    book.apply(request, everything(request), at(0))
+    extended = {TEN: {1: Positions.of([0, 1])}}
+    assert book.is_due(at(1))
+    assert book.request(at(1)).deadlines == extended
+
+
+def test_a_client_extends_by_itself_what_it_has_given_an_earlier_deadline() -> None:
+    book = leased(0, 1)
+    book.leases[1].read[1].deadline = at(3)
+    book.acks.modify_ack_deadline((1, 1), timedelta(seconds=3))
+    request = book.request(at(0))
+    book.apply(request, everything(request), at(0))
+    assert not book.is_due(at(1))
+
+
 def test_no_deadline_follows_a_nack() -> None:
     # a nack ends the lease, so that there is nothing to extend
     acks: AckBuffer[str] = AckBuffer()

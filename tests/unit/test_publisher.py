@@ -292,6 +292,27 @@ def test_no_message_overtakes_a_failed_one(rounds: Rounds, max_messages: int) ->
             paused.discard("ab"[number % 2])
 
 
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("settle", ["set_result", "set_exception", "set_running_or_notify_cancel"])
+def test_a_future_that_its_program_settles_stops_no_publisher(
+    commits: Commits, settle: str, fails: bool
+) -> None:
+    """A future that is cancelled publishes nothing; to settle it otherwise changes nothing.
+
+    ``concurrent.futures`` leaves these methods to executors, and raises where they come twice.
+    """
+    commits.failing = {b"held"} if fails else set()
+    values: dict[str, list[Any]] = {"set_result": ["own"], "set_exception": [TimeoutError()]}
+    with publisher_of(commits) as publisher:
+        with commits.held_open(publisher):
+            settled = publisher.publish("settled", ordering_key="held")
+            getattr(settled, settle)(*values.get(settle, []))
+        publisher.flush()
+        assert publisher.publish("next").cancelled() is False
+    sent = [] if fails else [[b"held"], [b"settled"]]
+    assert commits.data == [*sent, [b"next"]]
+
+
 def test_a_cancelled_message_is_left_out(commits: Commits) -> None:
     with publisher_of(commits) as publisher:
         with commits.held_open(publisher) as held:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -149,7 +150,7 @@ def test_a_larger_message_comes_alone(start: Start) -> None:
 def test_a_small_message_needs_no_more_room_than_its_own_size(start: Start) -> None:
     store, work = Store([50, 60, 30, 20]), Work(leave)
     start(store, work, max_bytes=100)
-    eventually(lambda: [1] in store.receives)  # it is too large, and let go of
+    eventually(lambda: work.called and [1] in store.receives)  # it is too large, and let go of
     work.called[0].ack()
     eventually(lambda: len(work.called) == 3)
     work.called[work.ack_ids.index("1.2")].ack()
@@ -199,6 +200,13 @@ def test_the_extension_is_the_time_of_the_lease(
     eventually(lambda: work.called)
     store.clock.advance(half)
     eventually(lambda: {extension: [0]} in [each.extended for each in store.exchanges])
+
+
+def test_a_lease_may_be_extended_for_longer_than_there_are_times(start: Start) -> None:
+    store, work = Store([1] * 2), Work()
+    pull = start(store, work, max_lease_duration=timedelta.max)
+    eventually(lambda: not store.unacked)
+    assert pull.running()
 
 
 def test_after_max_lease_duration_messages_are_dropped(start: Start) -> None:
