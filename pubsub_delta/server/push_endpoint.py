@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
 import re
 import ssl
-from collections.abc import Iterable, Sequence
+from asyncio.staggered import staggered_race
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any, TypeAlias
@@ -14,6 +16,7 @@ from urllib.parse import urlsplit
 
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.policy.push_window import LARGEST_SIZE
+from pubsub_delta.server.name_lookups import NameLookups
 from pubsub_delta.server.push_requests import PushRequest
 
 try:
@@ -44,6 +47,8 @@ _MAX_HEAD_READ = 65_536
 _HEAD_READ_AT_ONCE = 4_096
 _EARLY_READ = 0.01
 """Seconds to tell early data from messages of TLS itself, such as session tickets."""
+_NEXT_ADDRESS = 0.25
+"""Seconds until the next address of a host is tried, beside the last one (RFC 8305)."""
 _BODILESS = (204, 304)
 """Status codes whose responses end with their headers, whatever these say."""
 _LAST_CHUNK = b"0\r\n\r\n"
@@ -133,6 +138,7 @@ class _Network(httpcore.AsyncNetworkBackend):
 
     def __init__(self) -> None:
         self._network = httpcore.AnyIOBackend()
+        self._lookups = NameLookups()
 
     async def connect_tcp(
         self,
@@ -142,9 +148,22 @@ class _Network(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> _Stream:
-        return _Stream(
-            await self._network.connect_tcp(host, port, timeout, local_address, socket_options)
-        )
+        def connect(address: str) -> Callable[[], Awaitable[Any]]:
+            return lambda: self._network.connect_tcp(
+                address, port, timeout, local_address, socket_options
+            )
+
+        addresses = await self._addresses(host)
+        found, _, errors = await staggered_race(map(connect, addresses), _NEXT_ADDRESS)
+        if found is None:
+            raise next(each for each in errors if each is not None)
+        return _Stream(found)
+
+    async def _addresses(self, host: str) -> Sequence[str]:
+        with suppress(ValueError):
+            ipaddress.ip_address(host)
+            return [host]
+        return await self._lookups.addresses(host)
 
 
 class _Stream(httpcore.AsyncNetworkStream):

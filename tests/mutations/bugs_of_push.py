@@ -100,6 +100,14 @@ BUGS_OF_PUSH = (
         "        except _ClosedWhileKept:\n            raise\n",
     ),
     Bug(
+        "lookups-in-a-pool",
+        "Names that are not found in time hold up the pushes to all endpoints.",
+        "server/push_endpoint.py",
+        "        return await self._lookups.addresses(host)\n",
+        "        found = await asyncio.get_running_loop().getaddrinfo(host, None)\n"
+        "        return [str(each[4][0]) for each in found]\n",
+    ),
+    Bug(
         "header-with-an-underscore",
         "An attribute passes for metadata if it is written with underscores.",
         "server/push_requests.py",
