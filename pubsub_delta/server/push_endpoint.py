@@ -72,7 +72,8 @@ class PushEndpoint:
     async def post(self, url: str, request: PushRequest, seconds: float) -> str:
         """Send a request; return the status code, or the reason why there was none in time.
 
-        Redirects are not followed, and proxies of the environment are not used.
+        Redirects are not followed, and proxies of the environment are not used. One that is
+        cancelled after the code has come returns it: the rest of a response does not matter.
 
         Args:
             url: the push endpoint.
@@ -82,6 +83,9 @@ class PushEndpoint:
         codes: list[str] = []
         try:
             await asyncio.wait_for(self._exchange_again(url, request, codes), seconds)
+        except asyncio.CancelledError:  # the server ends
+            if not codes:
+                raise
         except (asyncio.TimeoutError, httpcore.TimeoutException):
             return codes[0] if codes else DEADLINE_EXCEEDED
         except Exception as error:

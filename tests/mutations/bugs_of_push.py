@@ -108,6 +108,13 @@ BUGS_OF_PUSH = (
         "        return [str(each[4][0]) for each in found]\n",
     ),
     Bug(
+        "accepted-and-given-back",
+        "A push that was accepted comes again after a server has ended, as its answer did not end.",
+        "server/push_endpoint.py",
+        "            if not codes:\n                raise\n",
+        "            raise\n",
+    ),
+    Bug(
         "header-with-an-underscore",
         "An attribute passes for metadata if it is written with underscores.",
         "server/push_requests.py",
