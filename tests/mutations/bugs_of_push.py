@@ -115,6 +115,13 @@ BUGS_OF_PUSH = (
         "            raise\n",
     ),
     Bug(
+        "signed-for-an-earlier-endpoint",
+        "What waits for its token is pushed to the endpoint that was there before.",
+        "server/pushing.py",
+        "        if self.is_over:  # the endpoint",
+        "        if False:  # the endpoint",
+    ),
+    Bug(
         "header-with-an-underscore",
         "An attribute passes for metadata if it is written with underscores.",
         "server/push_requests.py",
