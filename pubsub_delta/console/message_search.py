@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
-from typing import Annotated, Any, Literal
+from typing import IO, Annotated, Any, Literal
 from urllib.parse import urlencode
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import FileResponse, StreamingResponse
-from starlette.background import BackgroundTask
+from fastapi.responses import StreamingResponse
 
 from pubsub_delta.clock import rfc3339
 from pubsub_delta.console.context import Console, address, console_of
@@ -36,6 +34,8 @@ MOST_LIVE = 500
 """The number of rows from which newer messages are no longer added to a list."""
 _LONGEST = timedelta(seconds=5)
 """The longest search for newer messages in one request of a page."""
+_PART = 256 * 1024
+"""Bytes of a download that are sent at a time."""
 _UNKNOWN_SEARCH = "This search is not kept any more; search again."
 
 
@@ -243,19 +243,22 @@ def download(
     headers = {"Content-Disposition": f'attachment; filename="{_file_name(name)}"'}
     if format == "jsonl":
         return StreamingResponse(_lines(search), 200, headers, "application/x-ndjson")
-    handle, path = tempfile.mkstemp(suffix=".parquet")
-    os.close(handle)
+    # Whatever becomes of the response, the file goes with its last reference.
+    file = tempfile.TemporaryFile()  # noqa: SIM115  (``_parts`` closes it)
     try:
-        _write_parquet(search, path)
+        _write_parquet(search, file)
     except BaseException:
-        os.unlink(path)
+        file.close()
         raise
-    return FileResponse(
-        path,
-        headers=headers,
-        media_type="application/vnd.apache.parquet",
-        background=BackgroundTask(os.unlink, path),
-    )
+    headers["Content-Length"] = str(file.tell())
+    file.seek(0)
+    return StreamingResponse(_parts(file), 200, headers, "application/vnd.apache.parquet")
+
+
+def _parts(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while part := file.read(_PART):
+            yield part
 
 
 def _file_name(name: str) -> str:
@@ -283,7 +286,7 @@ def _lines(search: MessageSearch) -> Iterator[bytes]:
 _PARQUET = ("message_id", "publish_time", "ordering_key", "attributes", "data")
 
 
-def _write_parquet(search: MessageSearch, path: str) -> None:
+def _write_parquet(search: MessageSearch, file: IO[bytes]) -> None:
     writer: pq.ParquetWriter | None = None
     for rows in search.rows():
         named = rows.rename_columns(
@@ -291,9 +294,9 @@ def _write_parquet(search: MessageSearch, path: str) -> None:
         ).select(list(_PARQUET))
         named = named.set_column(0, "message_id", named["message_id"].cast(pa.string()))
         if writer is None:
-            writer = pq.ParquetWriter(path, named.schema)
+            writer = pq.ParquetWriter(file, named.schema)
         writer.write_table(named)
     if writer is None:
         schema = pa.schema([(name, pa.string()) for name in _PARQUET])
-        writer = pq.ParquetWriter(path, schema)
+        writer = pq.ParquetWriter(file, schema)
     writer.close()

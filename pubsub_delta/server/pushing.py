@@ -115,32 +115,38 @@ class Pusher:
     # Requests
 
     async def _push(self, delivery: Delivery) -> None:
-        sent = self._now()
+        sent, config = self._now(), self._config
         try:
-            token = await self._token()
+            token = await self._token(config)
         except Exception as error:
             logger.warning("%s: no token can be signed: %s", self._subscription.name, error)
             self._counters.pushes[UNSIGNED] += 1
             self._back_off(sent, UNSIGNED)
-            self.dispatcher.leaser.give_back([delivery.received.ack_id])
-            self.dispatcher.poll()
+            self._give_back(delivery)
             return
-        request = push_request(self._config, self._subscription.name, delivery.received, token)
+        if self.is_over:  # the endpoint was changed or removed while the token was signed
+            self._give_back(delivery)
+            return
+        request = push_request(config, self._subscription.name, delivery.received, token)
         seconds = self._subscription.ack_deadline_seconds
-        code = await self._endpoint.post(self._config.push_endpoint, request, seconds)
+        code = await self._endpoint.post(config.push_endpoint, request, seconds)
         self._counters.pushes[code] += 1
         if code in SUCCESSES:
             self._succeeded(delivery)
         else:
             self._failed(delivery, sent, code)
 
-    async def _token(self) -> str | None:
+    def _give_back(self, delivery: Delivery) -> None:
+        self.dispatcher.leaser.give_back([delivery.received.ack_id])
+        self.dispatcher.poll()
+
+    async def _token(self, config: PushConfig) -> str | None:
         """Return the token of a request, None without one."""
-        if self._config.oidc_token is None:
+        if config.oidc_token is None:
             return None
         assert self._tokens is not None
-        known = self._tokens.cached(self._config)
-        return known or await asyncio.to_thread(self._tokens.token, self._config)
+        known = self._tokens.cached(config)
+        return known or await asyncio.to_thread(self._tokens.token, config)
 
     def _succeeded(self, delivery: Delivery) -> None:
         failures = self._window.failures

@@ -84,8 +84,8 @@ BUGS_OF_A_SIXTH_OUTSIDER = (
         "a-connection-remembers-its-first-response",
         "Another response on the same connection of push is compared with the first one.",
         "server/push_endpoint.py",
-        'self._begun, self._head_left = b"", _MAX_HEAD_READ\n        await',
-        "self._head_left = _MAX_HEAD_READ\n        await",
+        'self._begun, self._head_left = b"", _MAX_HEAD_READ\n',
+        "self._head_left = _MAX_HEAD_READ\n",
     ),
     Bug(
         "a-publish-during-a-table-write-is-lost",

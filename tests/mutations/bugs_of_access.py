@@ -277,7 +277,7 @@ BUGS_OF_ACCESS = (
         "unsigned-push-is-a-failed-delivery",
         "Where no token can be signed, messages fail, and become dead letters.",
         "server/pushing.py",
-        "            self.dispatcher.leaser.give_back([delivery.received.ack_id])\n",
-        "            self.dispatcher.modify_ack_deadline([delivery.received.ack_id], 0)\n",
+        "        self.dispatcher.leaser.give_back([delivery.received.ack_id])\n",
+        "        self.dispatcher.modify_ack_deadline([delivery.received.ack_id], 0)\n",
     ),
 )

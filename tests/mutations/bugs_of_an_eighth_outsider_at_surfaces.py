@@ -111,8 +111,8 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_AT_SURFACES = (
         "failed-download-leaves-its-file",
         "A Parquet download that fails leaves its temporary file.",
         "console/message_search.py",
-        "    except BaseException:\n        os.unlink(path)\n        raise",
-        "    except BaseException:\n        raise",
+        "tempfile.TemporaryFile()",
+        "tempfile.NamedTemporaryFile(delete=False)",
     ),
     Bug(
         "token-of-sixteen-characters",

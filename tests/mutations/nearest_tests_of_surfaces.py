@@ -96,7 +96,12 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "cli/partial_updates.py": ("cli_crossed_updates",),
     "server/update_masks.py": ("server_wire", "server_partial_updates", "cli_crossed_updates"),
     "server/wire.py": ("fine_times", "server_wire", "server_push_calls"),
-    "server/push_endpoint.py": ("server_push_endpoint",),
+    "server/name_lookups.py": ("server_name_lookups",),
+    "server/push_endpoint.py": (
+        "server_push_endpoint",
+        "server_name_lookups",
+        "server_push",
+    ),
     "server/push_keys.py": ("push_tokens",),
     "server/push_requests.py": ("server_push_requests", "push_tokens"),
     "server/push_tokens.py": ("push_tokens",),

@@ -9,6 +9,7 @@ import threading
 import urllib.request
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 
 pytest.importorskip("httpcore")
 import jwt
+from filelock import FileLock
 from google.auth.transport.requests import Request
 from google.oauth2 import id_token
 
@@ -26,6 +28,7 @@ from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.server import push_endpoint as endpoints
 from pubsub_delta.server.push_keys import PushKeys
 from pubsub_delta.server.push_tokens import PushTokens, checked_issuer
+from pubsub_delta.server.pushing import Pushers
 from pubsub_delta.server.security import Security
 from tests.endpoints import Pushed, PushEndpoint, listening
 from tests.unit.serving import (
@@ -37,6 +40,7 @@ from tests.unit.serving import (
     publish,
     serving,
 )
+from tests.unit.serving_calls import NAME, Calls, running, soon
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
@@ -179,6 +183,30 @@ def test_where_a_token_cannot_be_signed_the_message_waits(
         eventually(lambda: endpoint.data == [b"late"] and store.unacked == [])
     # No delivery of it has failed: it was never nacked.
     assert [turn.deadlines for turn, _ in store.requests if timedelta(0) in turn.deadlines] == []
+
+
+def test_nothing_is_pushed_to_an_endpoint_that_was_changed_while_a_token_was_signed(
+    path: Path,
+) -> None:
+    # "Changes through the server take effect at once", however long the file of keys is locked
+    def signed(endpoint: PushEndpoint) -> PushConfig:
+        return PushConfig(endpoint.url, oidc_token=OidcToken(EMAIL))
+
+    async def change(one: PushEndpoint, other: PushEndpoint, calls: Calls) -> None:
+        tokens = PushTokens(PushKeys(path, calls.backend.now), "http://server", calls.backend.now)
+        pushers, store = Pushers(calls.hub, calls.backend.now, tokens), calls.store
+        await pushers.apply(store.update_subscription(NAME, push_config=signed(one)))
+        with FileLock(f"{path}.lock"):
+            await calls.publish("a", "b")
+            await soon(lambda: pushers._workers[NAME].has_requests)
+            await pushers.apply(store.update_subscription(NAME, push_config=signed(other)))
+        await soon(lambda: len(other.requests) == 2)
+        assert sorted(other.data) == [b"a", b"b"]
+        assert one.requests == []
+        await pushers.stop()
+
+    with listening() as one, listening() as other:
+        running(partial(change, one, other))
 
 
 def test_one_token_is_used_for_half_an_hour(path: Path, clock: ManualClock) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from itertools import pairwise
+from socketserver import StreamRequestHandler, ThreadingTCPServer
 
 import pytest
 
@@ -68,6 +69,33 @@ def test_any_other_answer_is_a_nack_and_the_message_comes_again(code: int) -> No
         assert store.counters.pushes == Counter({str(code): 3, "200": 1})
         nacks = [turn for turn, _ in store.requests if any(turn.deadlines.values())]
         assert len(nacks) == 3
+
+
+@pytest.mark.parametrize(("code", "unacked"), [(200, []), (500, [0])])
+def test_an_answer_without_its_end_counts_when_the_server_ends(
+    code: int, unacked: list[int]
+) -> None:
+    # "answers are waited for 2 seconds. Messages that have none by then are given back"
+    begun = threading.Event()
+
+    class Endless(StreamRequestHandler):
+        def handle(self) -> None:
+            while self.rfile.readline() not in (b"\r\n", b""):
+                pass
+            self.wfile.write(b"HTTP/1.1 %d Answer\r\nContent-Length: 9\r\n\r\nx" % code)
+            begun.set()
+            self.rfile.read()  # until the server closes the connection
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Endless) as endpoint:
+        threading.Thread(target=endpoint.serve_forever, args=(0.02,), daemon=True).start()
+        store = pushing_to(f"http://127.0.0.1:{endpoint.server_address[1]}/")
+        with serving(store) as address, clients(address) as (publisher, _):
+            publisher.publish(TOPIC, b"x").result(LONG)
+            assert begun.wait(LONG)
+        endpoint.shutdown()
+    assert store.unacked == unacked
+    assert store.counters.pushes == Counter({str(code): 1})
+    assert store.leased == []
 
 
 def test_an_endpoint_that_nobody_listens_at_is_tried_again() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import ssl
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,9 @@ from tests.servers import free_port
 from tests.unit.test_server_command import certificate
 
 REQUEST = PushRequest([("Content-Type", "application/json"), ("X-Test", "1")], b'{"a": 1}')
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+CHUNKED = b"Transfer-Encoding: chunked"
 
 
 def posted(url: str, times: int = 1, seconds: float = 10) -> list[str]:
@@ -99,13 +104,27 @@ def test_the_host_header_is_that_of_the_url(url: str, host: str) -> None:
     assert endpoints._address(url)[1] == host
 
 
-def test_an_answer_that_came_before_its_request_is_none() -> None:
-    # "Any other answer, and none within the ack deadline, is a nack"
+def talking(
+    answers: Callable[[int], bytes], times: int, *, closes: bool = False, seconds: float = 10
+) -> tuple[list[str], int]:
+    """Send a request so many times to a server that answers so, by the number of the request.
+
+    Return what came of each, and how many requests have reached the server. ``closes``: without
+    a word it closes the connection after each answer, when the next request has begun.
+    """
+    number = 0
+
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(REQUEST.body)
-        for code in (500, 200):  # both for one request
-            writer.write(b"HTTP/1.1 %d Answer\r\nContent-Length: 0\r\n\r\n" % code)
-        await reader.read()
+        nonlocal number
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                await reader.readuntil(REQUEST.body)
+                number += 1
+                answer = answers(number)
+                writer.write(answer)
+                if closes:
+                    await reader.read(len(answer[:1]))  # of the next request, without an answer
+                    break
         writer.close()
 
     async def run() -> list[str]:
@@ -113,11 +132,52 @@ def test_an_answer_that_came_before_its_request_is_none() -> None:
         endpoint = PushEndpoint()
         async with server:
             url = f"http://localhost:{server.sockets[0].getsockname()[1]}/"
-            told = [await endpoint.post(url, REQUEST, 10) for _ in range(3)]
+            told = [await endpoint.post(url, REQUEST, seconds) for _ in range(times)]
             await endpoint.close()
         return told
 
-    assert asyncio.run(run()) == ["500", "unreachable", "500"]
+    return asyncio.run(run()), number
+
+
+@pytest.mark.parametrize(
+    ("framing", "second"),
+    [
+        (b"Content-Length: 0\r\n\r\n", "503"),
+        (CHUNKED + b"\r\n\r\n0\r\n\r\n", "unreachable"),  # it ends as the first one
+    ],
+)
+def test_an_answer_that_came_before_its_request_is_none(framing: bytes, second: str) -> None:
+    # "Any other answer, and none within the ack deadline, is a nack"
+    def answers(number: int) -> bytes:
+        codes = (500, 200) if number == 1 else (503,)  # both for one request
+        return b"".join(b"HTTP/1.1 %d Answer\r\n" % code + framing for code in codes)
+
+    assert talking(answers, 3)[0] == ["500", second, "503"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 204 No Content\r\n\r\nok",
+        b"HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok",
+        b"HTTP/1.1 204 No Content\r\n" + CHUNKED + b"\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nok",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n\xc3\xbc\xc3\xbc\r\n",
+        b"HTTP/1.1 200 OK\r\n" + CHUNKED + b"\r\n\r\n2\r\nok\r\n0\r\n\r\n\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok\n",
+    ],
+)
+def test_what_follows_an_answer_fails_no_later_request(answer: bytes) -> None:
+    # "Only a success acknowledges. … any other answer, and none …, is a nack"
+    code = "204" if b" 204 " in answer else "200"
+    assert talking(lambda _: answer, 6) == ([code] * 6, 6)
+
+
+def test_a_request_is_sent_again_where_the_kept_connection_was_closed() -> None:
+    # "A request on a kept connection that ends without an answer is sent once more"
+    assert talking(lambda _: ANSWER, 6, closes=True) == (["200"] * 6, 6)
+    told, number = talking(lambda number: b"" if number > 1 else ANSWER, 2, closes=True)
+    assert (told, number) == (["200", "unreachable"], 2)
 
 
 def test_what_a_new_connection_brings_before_its_request_is_no_answer() -> None:
