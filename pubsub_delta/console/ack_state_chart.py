@@ -76,7 +76,7 @@ def chart_view(asked: Mapping[str, str]) -> ChartView:
     """
     by: Literal["time", "position"] = "position" if asked.get("by") == "position" else "time"
     bounds = [asked.get(name, "") for name in ("start", "end")]
-    if not all(text.isdecimal() and text.isascii() and len(text) < 18 for text in bounds):
+    if not all(text.isdecimal() and text.isascii() and len(text) < 20 for text in bounds):
         return ChartView(by)
     start, end = map(int, bounds)
     return ChartView(by, start, end) if start < end else ChartView(by)

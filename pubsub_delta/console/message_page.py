@@ -23,6 +23,7 @@ from pubsub_delta.console.search_form import search_fields
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound, PubSubError
 from pubsub_delta.operations.find import FoundMessage, MessageSearch
 from pubsub_delta.policy.message_queries import MessageQuery
+from pubsub_delta.policy.positions import END
 from pubsub_delta.policy.schemas.validation import (
     ENCODING_ATTRIBUTE,
     NAME_ATTRIBUTE,
@@ -51,8 +52,8 @@ def _searched(
     ``of``: the uid of the topic whose message a page has shown. Another topic that has its name
     now has other messages under these IDs.
     """
-    if not (number.isdecimal() and number.isascii() and len(number) <= 18):
-        raise NotFound(f"message {number!r} is not a message ID; up to 18 digits are accepted")
+    if not (number.isdecimal() and number.isascii() and len(number) <= 19 and int(number) < END):
+        raise NotFound(f"message {number!r} is not a message ID; a number below {END} is accepted")
     search = search_of(console, kind, id_, MessageQuery(message_id=int(number)))
     if of is not None and search.topic_uid != of:
         raise NotFound(

@@ -12,6 +12,7 @@ from pubsub_delta.console.forms import Form, InvalidField
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.operations.find import KEPT, UNACKED
 from pubsub_delta.policy.message_queries import MessageQuery
+from pubsub_delta.policy.positions import END
 
 STATES = {
     "unacked": ("Unacknowledged", UNACKED),
@@ -92,7 +93,7 @@ def _id(form: Form, name: str) -> int | None:
     text = form[name]
     if not text:
         return None
-    if not (text.isdecimal() and text.isascii() and len(text) <= 18):
+    if not (text.isdecimal() and text.isascii() and len(text) <= 19 and int(text) < END):
         raise InvalidField(name, f"{text!r} is not a message ID; type its digits")
     return int(text)
 

@@ -21,7 +21,7 @@ from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.policy.ack_state import Span, State, union
 from pubsub_delta.policy.json_fields import WRITTEN_OTHERWISE, JsonField
 from pubsub_delta.policy.message_queries import MessageQuery
-from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.positions import END, Positions
 from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.messages.stored import StoredMessages
 from pubsub_delta.tables.store import Tables
@@ -267,7 +267,7 @@ def _ranges(
     if query.message_id is not None:
         lowest, highest = query.message_id, query.message_id
     else:
-        lowest, highest = 0, _HIGHEST
+        lowest, highest = 0, END
     if query.before is not None:
         highest = min(highest, query.before - 1)
     if held is not None:
@@ -303,9 +303,6 @@ def _filled(stored: Positions, size: int) -> list[tuple[int, int]]:
         found.append((part.min, part.max))
         stored -= part
     return found[::-1]
-
-
-_HIGHEST = 10**18
 
 
 def _is_before(time: datetime | None, other: datetime | None) -> bool:

@@ -11,7 +11,9 @@ import re
 import zlib
 from dataclasses import dataclass
 
-_FORM = re.compile(r"([0-9a-f]{32})\.([0-9]{1,18})\.([0-9]{1,18})\.([0-9]{1,10})")
+from pubsub_delta.policy.positions import END
+
+_FORM = re.compile(r"([0-9a-f]{32})\.([0-9]{1,19})\.([0-9]{1,19})\.([0-9]{1,10})")
 
 
 @dataclass(frozen=True)
@@ -45,4 +47,6 @@ def parse_ack_id(text: object) -> AckId | None:
     if match is None:
         return None
     ack_id = AckId(match[1], int(match[2]), int(match[3]))
+    if max(ack_id.lease_id, ack_id.position) >= END:
+        return None
     return ack_id if str(ack_id) == text else None

@@ -93,6 +93,13 @@ BUGS_OF_VALUES = (
         "return ack_id",
     ),
     Bug(
+        "ack-ids-beyond-the-end",
+        "An ack id of a position that no BIGINT holds is accepted, and its request ends in an error.",
+        "policy/ack_ids.py",
+        "max(ack_id.lease_id, ack_id.position) >= END:",
+        "max(ack_id.lease_id, ack_id.position) >= END * 10:",
+    ),
+    Bug(
         "last-position-missing",
         "A contiguous set lacks its last position.",
         "policy/positions.py",

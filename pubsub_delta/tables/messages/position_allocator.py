@@ -18,6 +18,7 @@ from functools import partial
 import pyarrow as pa
 
 from pubsub_delta.errors import DataLoss, FailedPrecondition
+from pubsub_delta.policy.positions import END
 from pubsub_delta.tables.lanes.protocol import Conflict, Lane, Merge
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.messages.commits import History
@@ -25,8 +26,6 @@ from pubsub_delta.tables.schemas import POSITIONS
 
 BLOCK = 1 << 20
 """The positions that a process reserves at a time for publishes of lists."""
-LAST = 10**18
-"""The end of positions: an ack id has 18 digits for one."""
 
 
 @dataclass
@@ -93,9 +92,9 @@ class PositionAllocator:
             )
         stored = int(rows[0]["next_position"])
         first = max(stored, given)
-        if first + count > LAST:
+        if first + count > END:
             raise FailedPrecondition(
-                f"{table}: the topic has fewer than {count:,} positions left of {LAST:,}; "
+                f"{table}: the topic has fewer than {count:,} positions left of {END:,}; "
                 "publish to a new topic"
             )
         expected = {
