@@ -1,11 +1,12 @@
-"""The internal channel: gRPC listens at an address that only this process can reach."""
+"""The internal channel: gRPC listens at addresses that only this process can reach."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,6 +16,7 @@ from pubsub_delta.server.grpc_services import grpc
 HAS_PATHS = hasattr(socket, "AF_UNIX")
 """Whether the platform has Unix domain sockets."""
 
+_UNIX, _LOOPBACK = "unix", "127.0.0.1"
 _LONGEST_DIRECTORY = 90
 """Bytes; the path of a socket may have 103 on macOS and 107 on Linux."""
 
@@ -27,33 +29,36 @@ _OPTIONS = (
 
 
 class InternalChannel:
-    """The address of gRPC for the port multiplexer and the REST gateway.
+    """The addresses of gRPC for the port multiplexer and the REST gateway: one for each server.
 
-    It is a Unix socket in a directory that only this user can read. On Windows, or if there can be
-    no such directory, it is a port of the loopback address. Calls need the token here, too.
+    They are Unix sockets in a directory that only this user can read. On Windows, or if there can
+    be no such directory, they are ports of the loopback address. Calls need the token here, too.
     """
 
     def __init__(self, *, paths: bool = HAS_PATHS) -> None:
         self._paths = paths
         self._directory: TemporaryDirectory[str] | None = None
-        self._port = 0
+        self._addresses: list[str] = []
+        self._turns = cycle(self._addresses)
         self._channel: Any = None
 
-    def listen(self, server: Any) -> None:
-        """Bind a gRPC server to the address."""
+    def listen(self, servers: Iterable[Any]) -> None:
+        """Bind each gRPC server to an address of its own."""
         self._directory = _directory() if self._paths else None
-        self._port = server.add_insecure_port(self._address)
+        self._addresses = [self._bound(each, number) for number, each in enumerate(servers)]
+        self._turns = cycle(self._addresses)
 
     def open(self) -> None:
-        """Open the channel for calls, once the server has started."""
-        self._channel = grpc.aio.insecure_channel(self._address, options=_OPTIONS)
+        """Open the channel for calls, once the servers have started."""
+        self._channel = grpc.aio.insecure_channel(self._addresses[0], options=_OPTIONS)
 
     async def connect(self, protocol: Callable[[], asyncio.Protocol]) -> object:
-        """Connect a protocol that proxies the bytes of a client."""
+        """Connect a protocol that proxies the bytes of a client: to each server in turn."""
         loop = asyncio.get_running_loop()
-        if self._directory is None:
-            return await loop.create_connection(protocol, "127.0.0.1", self._port)
-        return await loop.create_unix_connection(protocol, str(self._path))
+        kind, _, place = next(self._turns).partition(":")
+        if kind == _UNIX:
+            return await loop.create_unix_connection(protocol, place)
+        return await loop.create_connection(protocol, kind, int(place))
 
     def unary_unary(self, method: str, **serializers: Any) -> Any:
         """Return a callable for a method, as ``grpc.aio.Channel`` does."""
@@ -66,14 +71,13 @@ class InternalChannel:
         if self._directory is not None:
             self._directory.cleanup()
 
-    @property
-    def _address(self) -> str:
-        return f"127.0.0.1:{self._port}" if self._directory is None else f"unix:{self._path}"
-
-    @property
-    def _path(self) -> Path:
-        assert self._directory is not None
-        return Path(self._directory.name) / "grpc"
+    def _bound(self, server: Any, number: int) -> str:
+        """Bind a server, and return its address."""
+        if self._directory is None:
+            return f"{_LOOPBACK}:{server.add_insecure_port(f'{_LOOPBACK}:0')}"
+        address = f"{_UNIX}:{Path(self._directory.name) / f'grpc-{number}'}"
+        server.add_insecure_port(address)
+        return address
 
 
 def _directory() -> TemporaryDirectory[str] | None:

@@ -46,8 +46,15 @@ LARGEST_READ = 128 * 1024 * 1024
 as INVALID_ARGUMENT; for more than this gRPC itself sends RESOURCE_EXHAUSTED, and clients retry."""
 TAKE_OVER_SECONDS = 1.0
 """The time between two searches for servers that are gone."""
+GRPC_SERVERS = 4
+"""gRPC's servers, among which connections take turns.
+
+Each accepts one call at a time, and needs Python's interpreter lock twice for that. While threads
+of the store have the lock, calls would wait for each other, seconds under load.
+"""
 MOST_CALLS = 2_000
-"""The most concurrent calls, streams included; gRPC ends others with RESOURCE_EXHAUSTED."""
+"""The most concurrent calls of one of them, streams included; gRPC ends others with
+RESOURCE_EXHAUSTED."""
 GRACE = 10.0
 """Seconds that open calls have at the end of the server."""
 
@@ -104,10 +111,6 @@ class Server:
         self._writers = TableWriters(self._hub, settings.timing)
         self._access = access = settings.security.access
         tokens = accepted_tokens(settings.security)
-        interceptors = [] if tokens is None else [TokenInterceptor(tokens)]
-        self._server = grpc.aio.server(
-            interceptors=interceptors, options=_OPTIONS, maximum_concurrent_rpcs=MOST_CALLS
-        )
         services = {
             grpc_services.PUBLISHER: PublisherService(self._hub),
             grpc_services.SUBSCRIBER: SubscriberService(
@@ -116,17 +119,13 @@ class Server:
             grpc_services.SCHEMA_SERVICE: SchemaService(self._hub),
             grpc_services.IAM_POLICY: IamService(self._hub, now, access),
         }
-        self._server.add_generic_rpc_handlers(
-            tuple(
-                grpc_services.handlers(
-                    name, wrapped_methods(name, service, counters, access, tracing)
-                )
-                for name, service in services.items()
-            )
-        )
         self._health = health.aio.HealthServicer()
-        grpc_services.add_health(self._health, self._server)
-        grpc_services.enable_reflection(self._server)
+        handlers = tuple(
+            grpc_services.handlers(name, wrapped_methods(name, service, counters, access, tracing))
+            for name, service in services.items()
+        )
+        interceptors = [] if tokens is None else [TokenInterceptor(tokens)]
+        self._servers = [self._grpc_server(handlers, interceptors) for _ in range(GRPC_SERVERS)]
         self._internal = InternalChannel()
         tls = settings.security.tls()
         gateway = Gateway(
@@ -154,9 +153,10 @@ class Server:
         port = port_of(sockets)
         if self._tokens is not None:
             self._tokens.issuer = self._settings.push_issuer or self._address(port)
-        self._internal.listen(self._server)
+        self._internal.listen(self._servers)
         self._journals.begin()
-        await self._server.start()
+        for each in self._servers:
+            await each.start()
         self._internal.open()
         self._background = [
             asyncio.create_task(self._take_over(), name="take over"),
@@ -176,7 +176,7 @@ class Server:
         await self._health.enter_graceful_shutdown()
         ending = [
             asyncio.create_task(self._http.end(GRACE)),
-            asyncio.create_task(self._server.stop(GRACE)),
+            *(asyncio.create_task(each.stop(GRACE)) for each in self._servers),
         ]
         for each in self._background:
             each.cancel()
@@ -188,6 +188,15 @@ class Server:
         await self._internal.close()
         await self._multiplexer.close()
         self._journals.end()
+
+    def _grpc_server(self, handlers: tuple[Any, ...], interceptors: list[Any]) -> Any:
+        server = grpc.aio.server(
+            interceptors=interceptors, options=_OPTIONS, maximum_concurrent_rpcs=MOST_CALLS
+        )
+        server.add_generic_rpc_handlers(handlers)
+        grpc_services.add_health(self._health, server)
+        grpc_services.enable_reflection(server)
+        return server
 
     def _address(self, port: int) -> str:
         scheme = "http" if self._settings.security.certificate is None else "https"

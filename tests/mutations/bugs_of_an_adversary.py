@@ -195,6 +195,13 @@ BUGS_OF_AN_ADVERSARY = (
         "",
     ),
     Bug(
+        "connections-of-one-grpc-server",
+        "All connections have one server of gRPC, where the calls of all clients wait in line.",
+        "server/internal_channel.py",
+        "kind, _, place = next(self._turns)",
+        "kind, _, place = self._addresses[0]",
+    ),
+    Bug(
         "dry-run-forwards-to-a-topic-that-is-gone",
         "A dry run of maintain says nothing of a dead-letter topic that is gone.",
         "operations/maintain.py",

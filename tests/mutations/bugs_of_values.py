@@ -94,7 +94,7 @@ BUGS_OF_VALUES = (
     ),
     Bug(
         "ack-ids-beyond-the-end",
-        "An ack id of a position that no BIGINT holds is accepted, and its request ends in an error.",
+        "An ack id of a position that no BIGINT holds is accepted, and ends its request.",
         "policy/ack_ids.py",
         "max(ack_id.lease_id, ack_id.position) >= END:",
         "max(ack_id.lease_id, ack_id.position) >= END * 10:",

@@ -318,7 +318,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "server/counters.py": ("server_counters",),
     "server/grpc_services.py": ("server_answers", "server_transport"),
-    "server/internal_channel.py": ("server_rest",),
+    "server/internal_channel.py": ("server_rest", "server_connections"),
     "server/logs.py": ("server_command",),
     "server/rest/bindings.py": ("rest_transcoding", "server_rest"),
     "server/rest/parameters.py": ("rest_transcoding",),

@@ -1,96 +1,69 @@
-"""How many connections a port takes, for how long each is kept, and who goes away."""
+"""Connections of gRPC take turns among several servers, as each accepts one call at a time."""
 
 from __future__ import annotations
 
 import asyncio
-import resource
-import socket
-import struct
-from contextlib import suppress
+from contextlib import AsyncExitStack
+from typing import Any
 
 import pytest
 
 pytest.importorskip("grpc")
+import grpc
 
-from pubsub_delta.server import multiplexer as multiplexer_module
-from pubsub_delta.server.multiplexer import PREFACE, PortMultiplexer
-from tests.unit import test_server_multiplexer
-from tests.unit.test_server_multiplexer import Inner, connected, over
+from pubsub_delta.server.internal_channel import HAS_PATHS, InternalChannel
+from pubsub_delta.server.listening import listen, port_of
+from pubsub_delta.server.multiplexer import PortMultiplexer
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-
-
-@pytest.mark.parametrize("first", [b"GET", PREFACE], ids=["http", "grpc"])
-def test_a_client_that_has_said_something_has_time_for_the_rest(
-    monkeypatch: pytest.MonkeyPatch, first: bytes
-) -> None:
-    """The limit is one for the first bytes: streams last for hours, and connections are kept."""
-    monkeypatch.setattr(multiplexer_module, "FIRST_BYTES_SECONDS", 0.2)
-
-    async def test(port: int, inner: Inner, _: PortMultiplexer) -> None:
-        reader, writer = await connected(port, first)
-        await asyncio.sleep(0.4)
-        writer.write(b" rest\n")
-        expected = (b"http: " if first == b"GET" else b"") + first + b" rest\n"
-        assert await reader.readexactly(len(expected)) == expected
-
-    over(test)
+SERVERS = 3
+SEPARATE = [("grpc.use_local_subchannel_pool", 1)]
 
 
-@pytest.mark.parametrize("is_reset", [True, False])
-def test_a_client_of_http_that_goes_away_is_noticed(
-    monkeypatch: pytest.MonkeyPatch, is_reset: bool
-) -> None:
-    """Else its call would go on, and what a pull finds would be leased for nobody."""
-    gone = asyncio.Event()
+def numbered(number: int) -> grpc.aio.Server:
+    """Return a server whose method tells its number."""
 
-    async def reading(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError):
-            await reader.read()
-        gone.set()
-        writer.close()
+    async def tell(_request: bytes, _context: Any) -> bytes:
+        return bytes([number])
 
-    monkeypatch.setattr(test_server_multiplexer, "http", reading)
-
-    async def test(port: int, inner: Inner, _: PortMultiplexer) -> None:
-        _reader, writer = await connected(port, b"GET / HTTP/1.1\r\n")
-        if is_reset:
-            carrier = writer.get_extra_info("socket")
-            carrier.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        writer.close()
-        await asyncio.wait_for(gone.wait(), 5)
-
-    over(test)
+    methods = {"Tell": grpc.unary_unary_rpc_method_handler(tell)}
+    server = grpc.aio.server()
+    server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler("of.Tests", methods)])
+    return server
 
 
-@pytest.mark.parametrize(
-    ("soft", "hard", "most", "admitted"),
-    [
-        (262, 262, 4_000, 2),  # 3 files for each, and 256 for the tables
-        (261, 261, 4_000, 1),
-        (64, 100, 4_000, 1),
-        (64, 262, 3, 2),
-        (64, 1_000_000, 2, 2),
-        (64, resource.RLIM_INFINITY, 2, 2),
-        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, 2, 2),
-    ],
-)
-def test_no_more_connections_are_admitted_than_the_limit_of_open_files_allows(
-    monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, most: int, admitted: int
-) -> None:
-    """The limit is raised as far as this process may; else the tables' files would lack."""
-    limits = [(soft, hard)]
-    monkeypatch.setattr(resource, "getrlimit", lambda _: limits[-1])
-    monkeypatch.setattr(resource, "setrlimit", lambda _, to: limits.append(to))
+async def none(*_: Any) -> None:
+    """No HTTP/1.1 is spoken here."""
 
-    async def test(port: int, inner: Inner, _: PortMultiplexer) -> None:
-        kept = [await connected(port, PREFACE) for _ in range(admitted)]
-        for reader, _writer in kept:
-            assert await reader.readexactly(len(PREFACE)) == PREFACE
-        reader, _writer = await connected(port, b"GET / HTTP/1.1\r\n")
-        assert (await reader.read()).startswith(b"HTTP/1.1 503 ")
 
-    over(test, most=most)
-    enough = soft == resource.RLIM_INFINITY or soft >= 256 + 3 * most
-    raised = 256 + 3 * most if hard == resource.RLIM_INFINITY else min(256 + 3 * most, hard)
-    assert limits[1:] == ([] if enough else [(raised, hard)])
+async def asked_by_new_connections(port: int, count: int) -> list[int]:
+    """Return the servers that answer so many connections, one after the other."""
+    found = []
+    for _ in range(count):
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=SEPARATE) as channel:
+            found.append((await channel.unary_unary("/of.Tests/Tell")(b"", timeout=60))[0])
+    return found
+
+
+@pytest.mark.parametrize("paths", [False, *([True] if HAS_PATHS else [])])
+def test_connections_take_turns_among_the_servers_of_grpc(paths: bool) -> None:
+    """ "Each accepts one call at a time": so no client waits for the calls of all others."""
+
+    async def test() -> None:
+        internal, servers = InternalChannel(paths=paths), [numbered(n) for n in range(SERVERS)]
+        async with AsyncExitStack() as open_:
+            open_.push_async_callback(internal.close)
+            internal.listen(servers)
+            for each in servers:
+                await each.start()
+                open_.push_async_callback(each.stop, None)
+            internal.open()
+            sockets = listen("127.0.0.1", 0)
+            multiplexer = PortMultiplexer(internal.connect, none, None)
+            await multiplexer.start(sockets)
+            open_.push_async_callback(multiplexer.close)
+            found = await asked_by_new_connections(port_of(sockets), 2 * SERVERS)
+            assert found == [0, 1, 2] * 2
+            # what REST asks
+            assert await internal.unary_unary("/of.Tests/Tell")(b"", timeout=60) == b"\0"
+
+    asyncio.run(asyncio.wait_for(test(), 120))

@@ -203,10 +203,13 @@ def test_the_extension_is_the_time_of_the_lease(
 
 
 def test_a_lease_may_be_extended_for_longer_than_there_are_times(start: Start) -> None:
-    store, work = Store([1] * 2), Work()
-    pull = start(store, work, max_lease_duration=timedelta.max)
-    eventually(lambda: not store.unacked)
+    store, work = Store([1] * 2), Work(waits_at=0)
+    pull = start(store, work, max_workers=1, max_lease_duration=timedelta.max)
+    eventually(lambda: work.called)
+    store.pass_requests()
     assert pull.running()
+    work.go_on.set()
+    eventually(lambda: not store.unacked)
 
 
 def test_after_max_lease_duration_messages_are_dropped(start: Start) -> None:
