@@ -292,6 +292,7 @@ def test_no_message_overtakes_a_failed_one(rounds: Rounds, max_messages: int) ->
             paused.discard("ab"[number % 2])
 
 
+@pytest.mark.timeout(30)
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize("settle", ["set_result", "set_exception", "set_running_or_notify_cancel"])
 def test_a_future_that_its_program_settles_stops_no_publisher(
