@@ -65,6 +65,6 @@ class NameLookups:
 def _addresses(host: str) -> Sequence[str] | Exception:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
+    except Exception as error:  # also UnicodeError: whoever waits gets it
         return error
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
