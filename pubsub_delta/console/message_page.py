@@ -19,11 +19,10 @@ from pubsub_delta.console.lists import list_all
 from pubsub_delta.console.message_data import MAX_TEXT_BYTES, DataView, data_views, schema_view
 from pubsub_delta.console.message_search import Kind, search_of
 from pubsub_delta.console.responses import RequiresWrite, redirect_with_flash, render, run_job
-from pubsub_delta.console.search_form import search_fields
+from pubsub_delta.console.search_form import is_message_id, search_fields
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound, PubSubError
 from pubsub_delta.operations.find import FoundMessage, MessageSearch
 from pubsub_delta.policy.message_queries import MessageQuery
-from pubsub_delta.policy.positions import END
 from pubsub_delta.policy.schemas.validation import (
     ENCODING_ATTRIBUTE,
     NAME_ATTRIBUTE,
@@ -52,8 +51,8 @@ def _searched(
     ``of``: the uid of the topic whose message a page has shown. Another topic that has its name
     now has other messages under these IDs.
     """
-    if not (number.isdecimal() and number.isascii() and len(number) <= 19 and int(number) < END):
-        raise NotFound(f"message {number!r} is not a message ID; a number below {END} is accepted")
+    if not is_message_id(number):
+        raise NotFound(f"message {number!r} is not a message ID; up to 19 digits are accepted")
     search = search_of(console, kind, id_, MessageQuery(message_id=int(number)))
     if of is not None and search.topic_uid != of:
         raise NotFound(

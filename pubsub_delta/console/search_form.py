@@ -11,8 +11,8 @@ from pubsub_delta.clock import read_time
 from pubsub_delta.console.forms import Form, InvalidField
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.operations.find import KEPT, UNACKED
+from pubsub_delta.policy.ack_ids import END_OF_POSITIONS
 from pubsub_delta.policy.message_queries import MessageQuery
-from pubsub_delta.policy.positions import END
 
 STATES = {
     "unacked": ("Unacknowledged", UNACKED),
@@ -83,6 +83,12 @@ def read_search_form(asked: Mapping[str, str], *, of_topic: bool) -> SearchForm:
     return SearchForm(form, None if form.has_errors else found)
 
 
+def is_message_id(text: str) -> bool:
+    """Return whether a text is the ID that a message can have."""
+    is_number = text.isdecimal() and text.isascii() and len(text) <= 19
+    return is_number and int(text) < END_OF_POSITIONS
+
+
 def _states(form: Form) -> frozenset[str] | None:
     if form["state"] not in STATES:
         raise InvalidField("state", f"{form['state']!r} is not a state; choose one of the menu")
@@ -93,7 +99,7 @@ def _id(form: Form, name: str) -> int | None:
     text = form[name]
     if not text:
         return None
-    if not (text.isdecimal() and text.isascii() and len(text) <= 19 and int(text) < END):
+    if not is_message_id(text):
         raise InvalidField(name, f"{text!r} is not a message ID; type its digits")
     return int(text)
 

@@ -18,10 +18,11 @@ from pubsub_delta.delivery.sources import source
 from pubsub_delta.delivery.unreadable import python_values
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import subscription_name, topic_name
+from pubsub_delta.policy.ack_ids import END_OF_POSITIONS
 from pubsub_delta.policy.ack_state import Span, State, union
 from pubsub_delta.policy.json_fields import WRITTEN_OTHERWISE, JsonField
 from pubsub_delta.policy.message_queries import MessageQuery
-from pubsub_delta.policy.positions import END, Positions
+from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.messages.stored import StoredMessages
 from pubsub_delta.tables.store import Tables
@@ -267,7 +268,7 @@ def _ranges(
     if query.message_id is not None:
         lowest, highest = query.message_id, query.message_id
     else:
-        lowest, highest = 0, END
+        lowest, highest = 0, END_OF_POSITIONS
     if query.before is not None:
         highest = min(highest, query.before - 1)
     if held is not None:

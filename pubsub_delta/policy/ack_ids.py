@@ -11,7 +11,8 @@ import re
 import zlib
 from dataclasses import dataclass
 
-from pubsub_delta.policy.positions import END
+END_OF_POSITIONS = 9 * 10**18
+"""The end of positions and of lease ids: a BIGINT holds the sum of one and of a few."""
 
 _FORM = re.compile(r"([0-9a-f]{32})\.([0-9]{1,19})\.([0-9]{1,19})\.([0-9]{1,10})")
 
@@ -47,6 +48,6 @@ def parse_ack_id(text: object) -> AckId | None:
     if match is None:
         return None
     ack_id = AckId(match[1], int(match[2]), int(match[3]))
-    if max(ack_id.lease_id, ack_id.position) >= END:
+    if max(ack_id.lease_id, ack_id.position) >= END_OF_POSITIONS:
         return None
     return ack_id if str(ack_id) == text else None

@@ -8,9 +8,6 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from pyroaring import BitMap64
 
-END = 9 * 10**18
-"""The end of positions: what a BIGINT holds, but for sums of a few."""
-
 _BITMAPS_AT_A_TIME = 1024
 _WORDS_AT_A_TIME = 65_536
 _FEW_RUNS = 32

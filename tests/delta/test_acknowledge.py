@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pubsub_delta import InvalidArgument
-from pubsub_delta.policy.ack_ids import AckId, parse_ack_id
-from pubsub_delta.policy.positions import END
+from pubsub_delta.policy.ack_ids import END_OF_POSITIONS, AckId, parse_ack_id
 from pubsub_delta.tables.lanes.spark.columns import named_leases
 from tests.conftest import Bench
 from tests.unit.test_ack_ids import OTHER_FORMS, UID, with_check
@@ -52,7 +51,11 @@ def test_a_call_without_any_well_formed_id_is_refused(bench: Bench) -> None:
 
 def test_ack_ids_are_read_alike_in_a_dataframe_and_in_a_list(bench: Bench) -> None:
     # The twin of parse_ack_id: "an id counts only if writing its parts gives the same text"
-    genuine = [str(AckId(UID, 0, 0)), str(AckId(UID, 7, 42)), str(AckId(UID, END - 1, END - 1))]
+    genuine = [
+        str(AckId(UID, 0, 0)),
+        str(AckId(UID, 7, 42)),
+        str(AckId(UID, END_OF_POSITIONS - 1, END_OF_POSITIONS - 1)),
+    ]
     damaged = [f"{genuine[1]}{more}" for more in ("\n", "0", ".", " ")] + [f" {genuine[1]}"]
     another = str(AckId(UID[::-1], 7, 42))
     texts = [*genuine, *map(with_check, OTHER_FORMS), *damaged, another, None]

@@ -7,8 +7,8 @@ import pytest
 from deltalake import DeltaTable
 
 from pubsub_delta import FailedPrecondition
+from pubsub_delta.policy.ack_ids import END_OF_POSITIONS
 from pubsub_delta.policy.message_queries import MessageQuery
-from pubsub_delta.policy.positions import END
 from tests.conftest import Bench
 
 OF_A_FRAME = 1 << 36
@@ -17,7 +17,7 @@ OF_A_FRAME = 1 << 36
 def use_up(bench: Bench, topic: str, *, but: int) -> None:
     """Have a topic with so many positions left."""
     table = DeltaTable(f"{bench.root}/positions/{bench.store.get_topic(topic).uid}")
-    table.update({"next_position": f"arrow_cast({END - but}, 'Int64')"})
+    table.update({"next_position": f"arrow_cast({END_OF_POSITIONS - but}, 'Int64')"})
 
 
 def test_the_last_positions_are_as_good_as_the_first(bench: Bench) -> None:
@@ -29,7 +29,9 @@ def test_the_last_positions_are_as_good_as_the_first(bench: Bench) -> None:
     assert bench.store.publish(topic, [b"a", b"b"]).message_count == 2
     batch = bench.store.pull(subscription)
     by_data = {each.data: each for each in batch}
-    assert {int(each.message_id) >= END - 2 * OF_A_FRAME for each in by_data.values()} == {True}
+    assert {
+        int(each.message_id) >= END_OF_POSITIONS - 2 * OF_A_FRAME for each in by_data.values()
+    } == {True}
     found = MessageQuery(message_id=int(by_data[b"b"].message_id))
     search = bench.store.find_messages(f"projects/local/topics/{topic}", found)
     assert [each.data for each in search.messages()] == [b"b"]

@@ -96,8 +96,8 @@ BUGS_OF_VALUES = (
         "ack-ids-beyond-the-end",
         "An ack id of a position that no BIGINT holds is accepted, and ends its request.",
         "policy/ack_ids.py",
-        "max(ack_id.lease_id, ack_id.position) >= END:",
-        "max(ack_id.lease_id, ack_id.position) >= END * 10:",
+        "max(ack_id.lease_id, ack_id.position) >= END_OF_POSITIONS:",
+        "max(ack_id.lease_id, ack_id.position) >= END_OF_POSITIONS * 10:",
     ),
     Bug(
         "last-position-missing",

@@ -11,11 +11,15 @@ from typing import Any
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
+from pubsub_delta.console import responses
 from pubsub_delta.console.application import create_app
 from pubsub_delta.console.security import ConsoleAccess
 from tests.unit.in_memory import InMemory
 
 BASE = "http://localhost:8086"
+
+# On a slow machine, too, a form is answered by its result.
+responses.WAIT_SECONDS = 60.0  # type: ignore[attr-defined]
 
 
 class Browser:

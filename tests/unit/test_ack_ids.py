@@ -9,12 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pubsub_delta.policy.ack_ids import AckId, parse_ack_id, prefix
-from pubsub_delta.policy.positions import END
+from pubsub_delta.policy.ack_ids import END_OF_POSITIONS, AckId, parse_ack_id, prefix
 
 UID = "0123456789abcdef" * 2
 uids = st.text("0123456789abcdef", min_size=32, max_size=32)
-numbers = st.integers(0, END - 1)
+numbers = st.integers(0, END_OF_POSITIONS - 1)
 ack_ids = st.builds(AckId, uids, numbers, numbers)
 
 
@@ -69,8 +68,8 @@ OTHER_FORMS = [
     f"{UID}.7.4e1",
     f"{UID.upper()}.7.42",
     f"{UID[1:]}.7.42",
-    f"{UID}.7.{END}",
-    f"{UID}.{END}.42",
+    f"{UID}.7.{END_OF_POSITIONS}",
+    f"{UID}.{END_OF_POSITIONS}.42",
     f"{UID}.{2**63}.42",
     f"{UID}.٧.42",
     f" {UID}.7.42",

@@ -71,6 +71,7 @@ PARTS: dict[str, dict[str, str]] = {
     "tables/lanes/spark/bitmaps": {"first": NUMBER, "last": NUMBER},
     "tables/lanes/spark/columns": {
         "UNROLLED_ATTRIBUTES": OURS,
+        "ack_ids.END_OF_POSITIONS": OURS,
         "distinct": OURS,
         "earlier": NUMBER,
         "key": OURS,

@@ -18,7 +18,7 @@ from functools import partial
 import pyarrow as pa
 
 from pubsub_delta.errors import DataLoss, FailedPrecondition
-from pubsub_delta.policy.positions import END
+from pubsub_delta.policy.ack_ids import END_OF_POSITIONS
 from pubsub_delta.tables.lanes.protocol import Conflict, Lane, Merge
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.messages.commits import History
@@ -92,10 +92,10 @@ class PositionAllocator:
             )
         stored = int(rows[0]["next_position"])
         first = max(stored, given)
-        if first + count > END:
+        if first + count > END_OF_POSITIONS:
             raise FailedPrecondition(
-                f"{table}: the topic has fewer than {count:,} positions left of {END:,}; "
-                "publish to a new topic"
+                f"{table}: the topic has fewer than {count:,} positions left of "
+                f"{END_OF_POSITIONS:,}; publish to a new topic"
             )
         expected = {
             "expected_position": pa.array([stored], pa.int64()),

@@ -14,7 +14,6 @@ from pubsub_delta.clock import UTC, end_of_day, start_of_day, to_micros
 from pubsub_delta.policy import ack_ids
 from pubsub_delta.policy import messages as rules
 from pubsub_delta.policy.filters import And, Equals, Filter, Has, HasPrefix, Not, Or
-from pubsub_delta.policy.positions import END
 
 UNROLLED_ATTRIBUTES = 6
 """The attributes that ``surely_valid`` checks; the JVM does not compile it with more than 12."""
@@ -92,7 +91,8 @@ def named_leases(subscription_uid: str, ids: DataFrame) -> DataFrame:
     )
     same_text = F.expr(
         "size(parts) = 4"
-        f" AND least(lease, position) >= 0 AND greatest(lease, position) < {END}"
+        " AND least(lease, position) >= 0"
+        f" AND greatest(lease, position) < {ack_ids.END_OF_POSITIONS}"
         " AND cast(lease AS string) = get(parts, 1) AND cast(position AS string) = get(parts, 2)"
     )
     before_check = F.expr("octet_length(ack_id) - octet_length(get(parts, 3)) - 1")
