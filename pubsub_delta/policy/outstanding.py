@@ -299,7 +299,7 @@ class Outstanding(Generic[D, W]):
                     delivery.leased_until = now + deadline
         for lease_id in self._extending.keys() & self.leases.keys():
             self.leases[lease_id].until = now + self._extending[lease_id]
-        self._note_earlier_ends(request)
+        self._note_earlier_ends(request, now)
         moved = {
             delivery: end
             for end, named in response.moved_ends.items()
@@ -322,18 +322,18 @@ class Outstanding(Generic[D, W]):
             return [lease.read[of] for of in positions if of in lease.read]
         return [each for position, each in lease.read.items() if position in positions]
 
-    def _note_earlier_ends(self, request: AckRequest) -> None:
+    def _note_earlier_ends(self, request: AckRequest, now: datetime) -> None:
         """Let a lease end with its first message that no client has: so it is extended in time.
 
         A client is told the deadline that it has asked for, and extends that itself.
         """
         for deadline, named in request.deadlines.items():
             for lease_id, positions in named.items() if deadline else ():
-                own = [each for each in self._of(lease_id, positions) if each.deadline is None]
-                ends = [each.leased_until for each in own if each.leased_until is not None]
-                if ends:
-                    lease = self.leases[lease_id]
-                    lease.until = min(lease.until, *ends)
+                lease = self.leases.get(lease_id)
+                if lease is None or lease.until <= now + deadline:
+                    continue
+                if any(each.deadline is None for each in self._of(lease_id, positions)):
+                    lease.until = now + deadline
 
     def _take_expired(self, request: AckRequest) -> list[D]:
         """Return the expired deliveries of a request, and forget that they have expired."""

@@ -187,7 +187,7 @@ BUGS_OF_MORE_RIMS = (
         "earlier-deadline-is-not-extended",
         "A subscriber does not extend a message that was given an earlier deadline.",
         "policy/outstanding.py",
-        "        self._note_earlier_ends(request)\n",
+        "        self._note_earlier_ends(request, now)\n",
         "",
     ),
 )
