@@ -62,10 +62,10 @@ if TYPE_CHECKING:
     )
     from pubsub_delta.operations.views import ViewsReport
     from pubsub_delta.policy.message_queries import MessageQuery
+    from pubsub_delta.policy.metrics import SubscriptionMetrics
     from pubsub_delta.publisher import Publisher
     from pubsub_delta.session import SlowSettings, local_session
     from pubsub_delta.subscriber import StreamingPull
-    from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics
 
 __version__ = "0.1.0"
 
@@ -152,7 +152,7 @@ _LATER = {
     "SeekPreview": "operations.seek",
     "SlowSettings": "session",
     "StreamingPull": "subscriber",
-    "SubscriptionMetrics": "tables.ack_state.metrics",
+    "SubscriptionMetrics": "policy.metrics",
     "SubscriptionMoment": "operations.survey",
     "SurveyedSpan": "delivery.surveys",
     "TableWrites": "delivery.table_subscriptions",

@@ -24,9 +24,9 @@ from pubsub_delta.operations import publish, pull
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.available_now import AvailableNow
 from pubsub_delta.policy.fields import check_max_messages
+from pubsub_delta.policy.metrics import metrics_of
 from pubsub_delta.policy.streams import started_last
 from pubsub_delta.session import is_remote
-from pubsub_delta.tables.ack_state.metrics import metrics_of
 from pubsub_delta.tables.store import Tables
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from pubsub_delta.cli.watch import WORDS, Sample, age_text, rate_text
+from pubsub_delta.cli.samples import WORDS, Sample, age_text, rate_text
 
 WIDTH = 30
 """The width of a bar, and the number of samples of a sparkline."""

@@ -16,7 +16,7 @@ from prompt_toolkit.output import create_output
 
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import Switch, expand_switches
-from pubsub_delta.cli.shell import LEAVING, Read, Shell, without_prefix
+from pubsub_delta.cli.shell_lines import LEAVING, Read, Shell, without_prefix
 
 HISTORY = "pubsub_delta/history"
 """The history file below XDG_STATE_HOME or ``~/.local/state``."""

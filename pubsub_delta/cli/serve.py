@@ -162,8 +162,8 @@ def _serve(
     from pubsub_delta.server.push_keys import KEYS
     from pubsub_delta.server.push_tokens import checked_issuer
     from pubsub_delta.server.serve import Server, ServerSettings, run
+    from pubsub_delta.server.telemetry import telemetry
     from pubsub_delta.server.timing import Timing
-    from pubsub_delta.server.tracing import telemetry
 
     clock = _CLOCK
     issuer = checked_issuer(options["push_issuer"])

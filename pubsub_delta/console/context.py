@@ -22,7 +22,7 @@ from pubsub_delta.console.searches import BackgroundSearches
 from pubsub_delta.console.security import ConsoleAccess, Sessions
 from pubsub_delta.metrics import Metrics
 from pubsub_delta.operations.survey import TopicMetrics
-from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics
+from pubsub_delta.policy.metrics import SubscriptionMetrics
 
 
 @dataclass

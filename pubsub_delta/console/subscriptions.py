@@ -15,8 +15,8 @@ from pubsub_delta.console.forms import pairs_text
 from pubsub_delta.console.lists import Column, list_all, list_page, store_columns
 from pubsub_delta.console.measurements import Measurement
 from pubsub_delta.console.responses import fragment, render
+from pubsub_delta.policy.metrics import SubscriptionMetrics
 from pubsub_delta.resources import Subscription
-from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics
 
 router = APIRouter()
 

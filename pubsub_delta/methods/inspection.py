@@ -10,7 +10,7 @@ from pubsub_delta.methods.store import Store
 from pubsub_delta.operations import find, history, read, survey, views
 from pubsub_delta.policy.fields import check_switch
 from pubsub_delta.policy.message_queries import MessageQuery
-from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics
+from pubsub_delta.policy.metrics import SubscriptionMetrics
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -14,7 +14,7 @@ from pubsub_delta.delivery.unreadable import python_values
 from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy.ack_state import union
-from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics, metrics_of
+from pubsub_delta.policy.metrics import SubscriptionMetrics, metrics_of
 from pubsub_delta.tables.messages.commits import Commit
 from pubsub_delta.tables.store import Tables
 

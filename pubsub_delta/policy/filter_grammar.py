@@ -9,7 +9,7 @@ from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput
 from lark.exceptions import VisitError
 
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.policy.filters import BLANKS, And, Equals, Filter, Has, HasPrefix, Not, Or
+from pubsub_delta.policy.filter_terms import BLANKS, And, Equals, Filter, Has, HasPrefix, Not, Or
 
 _GRAMMAR = r"""
     ?start: filter

@@ -13,61 +13,12 @@ messages calls these, by ``Scans.fold``. One table of cases in the tests holds a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
 
 from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.filter_terms import BLANKS, And, Equals, Filter, Has, HasPrefix, Not, Or
 
 MAX_FILTER_BYTES = 256
-BLANKS = " \t\r\n"
-
-
-@dataclass(frozen=True)
-class Has:
-    """``attributes:key``: the message has the attribute, whatever its value."""
-
-    key: str
-
-
-@dataclass(frozen=True)
-class Equals:
-    """``attributes.key = "value"``: false if the attribute is missing; ``!=`` negates it."""
-
-    key: str
-    value: str
-
-
-@dataclass(frozen=True)
-class HasPrefix:
-    """``hasPrefix(attributes.key, "value")``: false if the attribute is missing."""
-
-    key: str
-    value: str
-
-
-@dataclass(frozen=True)
-class Not:
-    """The negation of another filter."""
-
-    term: Filter
-
-
-@dataclass(frozen=True)
-class And:
-    """All of some filters."""
-
-    terms: tuple[Filter, ...]
-
-
-@dataclass(frozen=True)
-class Or:
-    """At least one of some filters."""
-
-    terms: tuple[Filter, ...]
-
-
-Filter: TypeAlias = "Has | Equals | HasPrefix | Not | And | Or"
 
 
 def parse_filter(text: str) -> Filter | None:

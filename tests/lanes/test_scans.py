@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from pubsub_delta.errors import DataLoss
-from pubsub_delta.policy.filters import Filter, Has, Not, parse_filter
+from pubsub_delta.policy.filter_terms import Filter, Has, Not
+from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.direct.filter_cache import FilterCache, PassingMessages
 from pubsub_delta.tables.lanes.locks import TableLocks

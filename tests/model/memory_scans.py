@@ -9,7 +9,8 @@ from itertools import groupby
 import pyarrow as pa
 
 from pubsub_delta.policy.ack_state import Absorbed
-from pubsub_delta.policy.filters import Filter, matches
+from pubsub_delta.policy.filter_terms import Filter
+from pubsub_delta.policy.filters import matches
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.scans import Window
 from tests.model.memory_lane import MemoryLane, Row

@@ -89,7 +89,7 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_AT_SURFACES = (
     Bug(
         "rates-of-a-clock-set-back",
         "A sample after the clock was set back has rates below zero.",
-        "cli/watch.py",
+        "cli/samples.py",
         "before is not None and seconds > 0 else acks",
         "before is not None and seconds else acks",
     ),

@@ -171,7 +171,7 @@ BUGS_OF_RIMS = (
     Bug(
         "rates-of-short-intervals",
         "A watch that looks several times a second shows a part of the rate.",
-        "cli/watch.py",
+        "cli/samples.py",
         "/ (seconds or 1) for name",
         "/ max(seconds, 1) for name",
     ),

@@ -52,7 +52,7 @@ BUGS_OF_TRACES = (
     Bug(
         "traces-that-nobody-asked-for",
         "OpenTelemetry is on though its own variable turns it off.",
-        "server/tracing.py",
+        "server/telemetry.py",
         'environment.get("OTEL_SDK_DISABLED", "").lower() == "true"',
         'environment.get("OTEL_SDK_DISABLED", "").lower() == "yes"',
     ),

@@ -205,6 +205,20 @@ BUGS_OF_VALUES = (
         "return _parse(text) if text else None",
     ),
     Bug(
+        "line-feeds-are-not-blank",
+        "A filter of a line feed is a syntax error.",
+        "policy/filter_terms.py",
+        'BLANKS = " \\t\\r\\n"',
+        'BLANKS = " \\t"',
+    ),
+    Bug(
+        "oldest-is-the-newest",
+        "The oldest unacknowledged message of an ack state is the oldest of its newest span.",
+        "policy/metrics.py",
+        "min((each.publish_time_min",
+        "max((each.publish_time_min",
+    ),
+    Bug(
         "ordering-key-weighs-nothing",
         "The bytes of the ordering key are not counted in a message's size.",
         _MESSAGES,

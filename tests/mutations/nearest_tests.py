@@ -333,7 +333,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "names.py": ("names", "fuzz_names"),
     "resources.py": ("resources", "fields"),
     "methods/inspection.py": ("find", "wrong_arguments"),
-    "tables/ack_state/metrics.py": ("metrics_of_a_store",),
     "tables/lanes/direct/files.py": (
         "lanes/test_scans",
         "lanes/test_tables_that_are_gone",

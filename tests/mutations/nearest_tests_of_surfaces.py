@@ -117,6 +117,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/stored_policies.py": ("server_access_changes",),
     "server/table_writing.py": ("server_table_writers", "lanes/test_table_server"),
     "server/otel.py": ("server_otel",),
+    "server/telemetry.py": ("server_otel",),
     "server/tracing.py": ("server_otel",),
     "cli/message_lines.py": ("cli_publish",),
     "cli/main.py": ("cli_quick", "cli_streams"),
@@ -225,6 +226,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "cli/settings.py": ("cli_endpoint_reached", "cli_arguments"),
     "cli/rest.py": ("cli_watch", "cli_formats", "cli_durations", "gcloud_listings"),
+    "cli/samples.py": ("cli_watch",),
     "cli/watch.py": ("cli_watch",),
     "jobs/file_formats.py": ("job_file_formats",),
     "jobs/idempotency_ids.py": ("job_idempotency_ids",),
@@ -276,10 +278,8 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "cli/schema_options.py": ("cli_schemas",),
     "cli/schemas.py": ("cli_schemas", "cli_changed"),
     "cli/serve.py": ("server_command", "server_console"),
-    "cli/shell.py": (
-        "cli_transforms",
-        "shell",
-    ),
+    "cli/shell.py": ("shell",),
+    "cli/shell_lines.py": ("cli_transforms", "shell"),
     "cli/snapshots.py": ("cli_arguments", "cli_formats", "cli_changed"),
     "cli/subscriptions.py": (
         "cli_arguments",

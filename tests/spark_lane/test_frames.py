@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_state import Span, State
-from pubsub_delta.policy.filters import Has
+from pubsub_delta.policy.filter_terms import Has
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.protocol import TableMissing
 from pubsub_delta.tables.lanes.scans import Window

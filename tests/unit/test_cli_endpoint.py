@@ -14,7 +14,7 @@ pytest.importorskip("grpc")
 from pubsub_delta.cli.endpoint.client import connect
 from pubsub_delta.cli.main import cli
 from pubsub_delta.cli.settings import Settings
-from pubsub_delta.cli.shell import Shell
+from pubsub_delta.cli.shell_lines import Shell
 from pubsub_delta.policy.ack_ids import AckId
 from tests.unit.serving_world import Terminal, WorldBackend, served
 

@@ -13,7 +13,7 @@ from pubsub_delta.cli.grammar.context import Context
 from pubsub_delta.cli.grammar.time_transforms import read_as_time
 from pubsub_delta.cli.periods import Period, parse_period
 from pubsub_delta.cli.printing import render
-from pubsub_delta.cli.shell import CONTINUED, PROMPT, commands
+from pubsub_delta.cli.shell_lines import CONTINUED, PROMPT, commands
 from pubsub_delta.cli.times import parse_duration
 
 UTC = timezone.utc

@@ -15,7 +15,7 @@ from rich.text import Text
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.main import cli
 from pubsub_delta.cli.panel import bar, sparkline, view
-from pubsub_delta.cli.watch import Sample, sample
+from pubsub_delta.cli.samples import Sample, sample
 from pubsub_delta.clock import ManualClock
 from pubsub_delta.errors import NotFound
 from pubsub_delta.operations.history import TopicCommit

@@ -10,18 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.policy.filters import (
-    MAX_FILTER_BYTES,
-    And,
-    Equals,
-    Filter,
-    Has,
-    HasPrefix,
-    Not,
-    Or,
-    matches,
-    parse_filter,
-)
+from pubsub_delta.policy.filter_terms import And, Equals, Filter, Has, HasPrefix, Not, Or
+from pubsub_delta.policy.filters import MAX_FILTER_BYTES, matches, parse_filter
 from tests.unit.filter_cases import FILTER_CASES
 
 

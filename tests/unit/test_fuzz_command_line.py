@@ -16,7 +16,7 @@ from pubsub_delta.cli.formats import parse_format
 from pubsub_delta.cli.main import cli
 from pubsub_delta.cli.printing import render
 from pubsub_delta.cli.session import connect
-from pubsub_delta.cli.shell import Shell
+from pubsub_delta.cli.shell_lines import Shell
 from pubsub_delta.clock import ManualClock
 from pubsub_delta.operations.maintain import MaintenanceReport
 from pubsub_delta.resources import AckResult, Ids, Page

@@ -7,7 +7,8 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pubsub_delta.policy.filters import Filter, matches, parse_filter
+from pubsub_delta.policy.filter_terms import Filter
+from pubsub_delta.policy.filters import matches, parse_filter
 from tests.unit.hostile import is_refusal, outcome, texts, values
 
 words = st.sampled_from(

@@ -31,12 +31,12 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from pubsub_delta import FailedPrecondition, InvalidArgument
 from pubsub_delta.resources import ReceivedMessage
-from pubsub_delta.server import otel, tracing
+from pubsub_delta.server import otel
 from pubsub_delta.server.assigner import Delivery
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.exporting import ServerExporter
 from pubsub_delta.server.otel import Telemetry
-from pubsub_delta.server.tracing import telemetry
+from pubsub_delta.server.telemetry import telemetry
 from tests.unit.builders import START, at
 from tests.unit.serving import LONG, SUBSCRIPTION, TOPIC, MemoryStore, eventually, serving
 
@@ -318,7 +318,7 @@ def test_without_the_extra_it_is_refused_in_one_line(monkeypatch: pytest.MonkeyP
     def absent(name: str) -> None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
-    monkeypatch.setattr(tracing, "import_module", absent)
+    monkeypatch.setattr("pubsub_delta.server.telemetry.import_module", absent)
     with pytest.raises(FailedPrecondition, match=r"pip install 'pubsub-delta\[otel\]'"):
         telemetry("http://localhost:4317", {})
 

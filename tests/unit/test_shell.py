@@ -21,7 +21,7 @@ from pubsub_delta.cli.completion_names import ResourceNames
 from pubsub_delta.cli.main import cli
 from pubsub_delta.cli.prompt import LineCompleter, history_in
 from pubsub_delta.cli.settings import Settings, read_settings
-from pubsub_delta.cli.shell import Read, Shell, commands
+from pubsub_delta.cli.shell_lines import Read, Shell, commands
 from pubsub_delta.clock import ManualClock
 from pubsub_delta.errors import NotFound
 from pubsub_delta.resources import Page, Topic

@@ -10,7 +10,7 @@ import pytest
 from pubsub_delta import FailedPrecondition
 from pubsub_delta.clock import to_micros
 from pubsub_delta.policy.ack_state import AckState, Counters
-from pubsub_delta.tables.ack_state.metrics import metrics_of
+from pubsub_delta.policy.metrics import metrics_of
 from pubsub_delta.tables.lanes.spark.ticks import METRICS, MetricsFile, TickReader
 from tests.unit.builders import at, available_span
 

@@ -15,8 +15,8 @@ from typing import Any
 from pubsub_delta.clock import UTC
 from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.ack_state import AckState, Captured, Counters, Seek, Span, State, Stream
+from pubsub_delta.policy.metrics import metrics_of
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.tables.ack_state.metrics import metrics_of
 
 _CHECKSUM_MARK = b"crc1"
 _CHECKSUM_LENGTH = len(_CHECKSUM_MARK) + 4

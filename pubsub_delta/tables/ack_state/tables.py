@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.ack_state import AckState
-from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics, metrics_of, spread
+from pubsub_delta.policy.metrics import SubscriptionMetrics, metrics_of, spread
 from pubsub_delta.tables.ack_state.rows import row_of_state, state_of_row
 from pubsub_delta.tables.ack_state.states import StoredAckState
 from pubsub_delta.tables.lanes.protocol import Lane, Merge

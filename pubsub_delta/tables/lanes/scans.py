@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pubsub_delta.clock import end_of_day, start_of_day
 from pubsub_delta.policy.ack_state import Absorbed, Span, union
-from pubsub_delta.policy.filters import Filter
+from pubsub_delta.policy.filter_terms import Filter
 from pubsub_delta.policy.positions import Positions
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pubsub_delta.clock import UTC
 from pubsub_delta.policy.ack_state import Absorbed, Span
-from pubsub_delta.policy.filters import Filter
+from pubsub_delta.policy.filter_terms import Filter
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.choice import Lanes
 from pubsub_delta.tables.lanes.protocol import DataFile

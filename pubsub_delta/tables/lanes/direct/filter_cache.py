@@ -11,7 +11,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from pubsub_delta.clock import to_micros
-from pubsub_delta.policy.filters import Filter
+from pubsub_delta.policy.filter_terms import Filter
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.scans import Window
 

@@ -7,7 +7,7 @@ from functools import reduce
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pubsub_delta.policy.filters import And, Equals, Filter, Has, HasPrefix, Not, Or
+from pubsub_delta.policy.filter_terms import And, Equals, Filter, Has, HasPrefix, Not, Or
 
 
 def matching(filter_: Filter, attributes: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from pubsub_delta.clock import FIRST_TIME, LAST_TIME, from_micros, to_micros
 from pubsub_delta.policy.ack_state import Absorbed
-from pubsub_delta.policy.filters import Filter
+from pubsub_delta.policy.filter_terms import Filter
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.direct.attributes import entries, tidied
 from pubsub_delta.tables.lanes.direct.errors import translating_errors

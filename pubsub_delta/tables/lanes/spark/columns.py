@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pubsub_delta.clock import UTC, end_of_day, start_of_day, to_micros
 from pubsub_delta.policy import ack_ids
 from pubsub_delta.policy import messages as rules
-from pubsub_delta.policy.filters import And, Equals, Filter, Has, HasPrefix, Not, Or
+from pubsub_delta.policy.filter_terms import And, Equals, Filter, Has, HasPrefix, Not, Or
 
 UNROLLED_ATTRIBUTES = 6
 """The attributes that ``surely_valid`` checks; the JVM does not compile it with more than 12."""

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from pubsub_delta.clock import from_micros
 from pubsub_delta.policy.ack_state import Absorbed
-from pubsub_delta.policy.filters import Filter
+from pubsub_delta.policy.filter_terms import Filter
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.lanes.spark.bitmaps import fold, fold_by_time

@@ -22,8 +22,8 @@ from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 from pyspark.sql.types import StructType
 
 from pubsub_delta.clock import to_micros
+from pubsub_delta.policy.metrics import SubscriptionMetrics
 from pubsub_delta.policy.streams import check_checkpoint
-from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics
 
 _TIME = "oldest_unacked_publish_time"
 METRICS = (
