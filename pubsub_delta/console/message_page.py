@@ -19,9 +19,10 @@ from pubsub_delta.console.lists import list_all
 from pubsub_delta.console.message_data import MAX_TEXT_BYTES, DataView, data_views, schema_view
 from pubsub_delta.console.message_search import Kind, search_of
 from pubsub_delta.console.responses import RequiresWrite, redirect_with_flash, render, run_job
-from pubsub_delta.console.search_form import is_message_id, search_fields
+from pubsub_delta.console.search_form import search_fields
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound, PubSubError
 from pubsub_delta.operations.find import FoundMessage, MessageSearch
+from pubsub_delta.policy.ack_ids import is_message_id
 from pubsub_delta.policy.message_queries import MessageQuery
 from pubsub_delta.policy.schemas.validation import (
     ENCODING_ATTRIBUTE,

@@ -11,7 +11,7 @@ from pubsub_delta.clock import read_time
 from pubsub_delta.console.forms import Form, InvalidField
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.operations.find import KEPT, UNACKED
-from pubsub_delta.policy.ack_ids import END_OF_POSITIONS
+from pubsub_delta.policy.ack_ids import is_message_id
 from pubsub_delta.policy.message_queries import MessageQuery
 
 STATES = {
@@ -81,12 +81,6 @@ def read_search_form(asked: Mapping[str, str], *, of_topic: bool) -> SearchForm:
         after_version=_number(asked, "version"),
     )
     return SearchForm(form, None if form.has_errors else found)
-
-
-def is_message_id(text: str) -> bool:
-    """Return whether a text is the ID that a message can have."""
-    is_number = text.isdecimal() and text.isascii() and len(text) <= 19
-    return is_number and int(text) < END_OF_POSITIONS
 
 
 def _states(form: Form) -> frozenset[str] | None:

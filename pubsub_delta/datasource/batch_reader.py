@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -19,6 +18,7 @@ from pubsub_delta.datasource.partitions import FilesPartition, grouped, spans_pa
 from pubsub_delta.delivery.sources import source
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.operations.read import version_as_of
+from pubsub_delta.policy.ack_ids import is_message_id
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.direct import DirectScans
 from pubsub_delta.tables.lanes.scans import Window
@@ -148,7 +148,8 @@ class PushedFilters:
         if values is None:
             return False
         if path[0] in ("message_id", "messageId"):
-            ids = frozenset(map(int, filter(_is_id, values)))
+            named = ((each, int(each)) for each in values if is_message_id(each))
+            ids = frozenset(number for text, number in named if str(number) == text)
             self.ids = ids if self.ids is None else self.ids & ids
             return True
         if path[0] == "ordering_key":
@@ -194,15 +195,6 @@ def _values(filter_: spark.Filter, value: Any) -> list[str] | None:
     else:
         return None
     return values if all(isinstance(each, str) for each in values) else None
-
-
-def _is_id(text: str) -> bool:
-    """Return whether a text is a message id in its canonical form.
-
-    >>> _is_id("17"), _is_id("017"), _is_id("x")
-    (True, False, False)
-    """
-    return re.fullmatch(r"0|[1-9][0-9]{0,17}", text) is not None
 
 
 def batch_reader(options: Options, columns: pa.Schema) -> DataSourceReader:

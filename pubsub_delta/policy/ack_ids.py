@@ -30,6 +30,16 @@ class AckId:
         return f"{named}.{zlib.crc32(named.encode())}"
 
 
+def is_message_id(text: str) -> bool:
+    """Return whether a text is the ID that a message can have, if with zeros before it.
+
+    >>> is_message_id("8" * 19), is_message_id("9" * 19), is_message_id("x")
+    (True, False, False)
+    """
+    is_number = text.isdecimal() and text.isascii() and len(text) <= 19
+    return is_number and int(text) < END_OF_POSITIONS
+
+
 def prefix(subscription_uid: str, lease_id: int) -> str:
     """Return the beginning of all ack ids of one lease."""
     return f"{subscription_uid}.{lease_id}."

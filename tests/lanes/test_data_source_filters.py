@@ -19,6 +19,7 @@ from pubsub_delta.datasource.batch_reader import PushedFilters, batch_reader
 from pubsub_delta.datasource.columns import columns_of
 from pubsub_delta.datasource.options import read_options
 from pubsub_delta.datasource.source import PubSubDataSource
+from pubsub_delta.policy.ack_ids import END_OF_POSITIONS
 from pubsub_delta.policy.positions import Positions
 from tests.unit.builders import at
 
@@ -48,7 +49,13 @@ def test_filters_are_met_together() -> None:
 
 def test_a_text_that_is_no_id_is_the_id_of_nothing() -> None:
     assert ids(spark.In(ID, ("7", "07", "x", "", "9" * 5000))) == [7]
-    assert ids(spark.EqualTo(ID, "x")) == []
+    assert ids(spark.EqualTo(ID, "x")) == ids(spark.EqualTo(ID, "07")) == []
+
+
+def test_the_last_id_is_an_id() -> None:
+    """A message has an id up to the end of positions, which has 19 digits."""
+    last = END_OF_POSITIONS - 1
+    assert ids(spark.In(ID, (str(last), str(END_OF_POSITIONS), f"0{last}"))) == [last]
 
 
 @pytest.mark.parametrize(

@@ -205,6 +205,13 @@ BUGS_OF_VALUES = (
         "return _parse(text) if text else None",
     ),
     Bug(
+        "ids-of-18-digits",
+        "A message with an id of 19 digits is found by no filter and by no search.",
+        "policy/ack_ids.py",
+        "len(text) <= 19",
+        "len(text) <= 18",
+    ),
+    Bug(
         "line-feeds-are-not-blank",
         "A filter of a line feed is a syntax error.",
         "policy/filter_terms.py",
