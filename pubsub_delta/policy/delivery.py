@@ -96,14 +96,15 @@ def lease(
     terms: Terms,
     now: datetime,
     deadline: timedelta | None = None,
+    below: int | None = None,
 ) -> tuple[AckState, list[Span]]:
     """Lease up to ``max_messages`` available messages (None: all), in the order of ``choose``.
 
     Return the next state and the leased spans, a few for each number of attempts; none if no
     message is available. ``deadline``: the length of the lease; by default the subscription's ack
-    deadline.
+    deadline. ``below``: only messages at lower positions are leased.
     """
-    chosen = choose(state, terms.subscription, terms.keys, max_messages)
+    chosen = choose(state, terms.subscription, terms.keys, max_messages, below)
     if not chosen:
         return state, []
     if deadline is None:

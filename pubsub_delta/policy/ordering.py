@@ -29,9 +29,13 @@ class Keys(Protocol):
 
 
 def choose(
-    state: AckState, subscription: Subscription, keys: Keys, max_messages: int | None
+    state: AckState,
+    subscription: Subscription,
+    keys: Keys,
+    max_messages: int | None,
+    below: int | None = None,
 ) -> Positions:
-    """Choose messages to lease now, up to ``max_messages`` (None: all).
+    """Choose messages to lease now, up to ``max_messages`` (None: all), at positions ``below`` one.
 
     First come messages of which no delivery has failed, the oldest positions first. Then come
     failed ones, in the order of the deliveries that failed last. With ordering, no messages are
@@ -40,6 +44,8 @@ def choose(
     order.
     """
     open_ = deliverable(state, subscription)
+    if below is not None:
+        open_ = _parts(open_, union(open_).within(0, below - 1))
     free = union(open_)
     holding_up = _holding_up(state, subscription)
     if max_messages is None or len(free) <= max_messages:

@@ -71,15 +71,12 @@ def begin(
 ) -> tuple[AckState, list[Span]]:
     """Lease messages to a micro-batch; to one that was started before, those it had, or none.
 
-    A micro-batch without messages is not stored, so it can get some later. ``below``: limits the
-    messages to those at lower positions.
+    A micro-batch without messages is not stored, so it can get some later. ``below``: only messages
+    at lower positions are leased.
     """
     last = started_last(state, query_id)
     if last is None or batch_id > last.batch_id:
-        if below is not None:
-            old = len(union(state.in_state(State.AVAILABLE)).within(0, below - 1))
-            max_messages = old if max_messages is None else min(max_messages, old)
-        following, leased = delivery.lease(state, max_messages, terms, now)
+        following, leased = delivery.lease(state, max_messages, terms, now, below=below)
         if not leased:
             return state, []
         started = Stream(query_id, batch_id, state.next_lease_id, union(leased))

@@ -57,9 +57,16 @@ BUGS_OF_A_LATER_OUTSIDER = (
     Bug(
         "a-drain-takes-one-more",
         "A run with availableNow takes a message that was published after its start.",
+        "policy/ordering.py",
+        "union(open_).within(0, below - 1)",
+        "union(open_).within(0, below)",
+    ),
+    Bug(
+        "a-drain-takes-what-comes-later",
+        "A run with availableNow leases as many messages as there were, and newer ones first.",
         "policy/streams.py",
-        ".within(0, below - 1))",
-        ".within(0, below))",
+        "terms, now, below=below)",
+        "terms, now)",
     ),
     Bug(
         "a-digest-in-capitals-is-refused",

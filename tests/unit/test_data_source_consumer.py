@@ -189,6 +189,21 @@ def test_available_now_leaves_what_comes_later() -> None:
     assert store.backlog() == {"d": "available", "e": "available"}
 
 
+def test_available_now_takes_what_failed_before_it_and_not_what_comes_later() -> None:
+    """ "The source must behave as if there is no new data", though what failed comes last."""
+    store = a_store()
+    store.store.pull(NAME).nack()
+    query = Query(store, most=2)
+    query.consumer.drain()
+    published = []
+    while query.step():
+        published += ["d", "e"]
+        store.publish("d", "e")
+        assert len(query.seen) < 20, "it does not end"
+    assert query.seen == [["a", "b"], ["c"]]
+    assert sorted(store.backlog()) == ["d", "e"]
+
+
 def drained_of_what_fails(store: InMemory) -> list[list[str]]:
     """Give back every message of a query that drains, one a micro-batch; return what it saw."""
     uid = store.store.get_subscription(NAME).uid

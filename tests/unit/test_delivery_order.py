@@ -286,3 +286,17 @@ def test_backoffs_that_end_together_stay_few_whichever_leases_failed() -> None:
         state, _ = fail(state, now=n / 100, on=on)
     assert len(state.in_state(State.BACKING_OFF)) <= 256
     assert replace(state, spans=()).next_lease_id == 601
+
+
+@pytest.mark.parametrize("on", [PLAIN, ORDERED])
+@pytest.mark.parametrize(
+    ("count", "leased_now"), [(2, [2, 3]), (4, [0, 1, 2, 3]), (None, [0, 1, 2, 3])]
+)
+def test_a_drain_leases_no_message_from_its_end_on_and_what_failed_last(
+    on: delivery.Terms, count: int | None, leased_now: list[int]
+) -> None:
+    """ "Only messages at lower positions are leased", also where newer ones would come first."""
+    state, _ = fail(backlog(6), 2, on=on)
+    _, spans = delivery.lease(state, count, on, at(0), below=4)
+    assert sorted(each for span in spans for each in span.positions) == leased_now
+    assert delivery.lease(state, count, on, at(0), below=0)[1] == []
