@@ -260,6 +260,7 @@ class _Consuming(_MicroBatches):
             batch_id,
             most,
             self._clock.now(),
+            None if self._drain is None else self._drain.end,
             repeated=repeated,
             uid=self._uid,
         )

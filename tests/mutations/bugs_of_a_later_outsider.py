@@ -69,6 +69,13 @@ BUGS_OF_A_LATER_OUTSIDER = (
         "terms, now)",
     ),
     Bug(
+        "a-drain-by-a-function-has-no-end",
+        "subscribe_stream with availableNow takes what is published after its start.",
+        "streaming.py",
+        "            None if self._drain is None else self._drain.end,\n",
+        "",
+    ),
+    Bug(
         "a-digest-in-capitals-is-refused",
         "A policy file with a SHA-256 in capital letters is refused.",
         "policy/access_files.py",

@@ -42,11 +42,15 @@ class Failed(Exception):
 
 
 def consuming(
-    world: InMemory, query: Query, process: Callable[[object, int], None]
-) -> Callable[[Any, int], None]:
+    world: InMemory,
+    query: Query,
+    process: Callable[[object, int], None],
+    max_messages: int | None = None,
+) -> Any:
     """Return what Spark calls for each micro-batch of a query."""
     name, uid = world.store._subscription(NAME), world.store.get_subscription(NAME).uid
-    made = _Consuming(world.tables, name, "/checkpoint", world.driver.clock, uid, process, None)
+    clock = world.driver.clock
+    made = _Consuming(world.tables, name, "/checkpoint", clock, uid, process, max_messages)
     started: Any = made._started
     started.set_result(query)
     return made
@@ -110,3 +114,26 @@ def test_what_was_leased_while_its_query_was_stopped_is_given_back(
     if not active:
         (message,) = world.store.pull(NAME)
         assert message.delivery_attempt == 1
+
+
+def test_available_now_takes_what_failed_before_it_and_not_what_comes_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """ "The run ends when each message that was available when it began has been offered once"."""
+    monkeypatch.setattr(Lease, "df", None)
+    world = InMemory()
+    world.publish("a", "b", "c")
+    world.store.pull(NAME).nack()
+    seen = []
+
+    def process(_: object, __: int) -> None:
+        seen.append(sorted(each for each, state in world.backlog().items() if state == "leased"))
+        world.publish("d", "e")
+
+    run = consuming(world, Query(), process, max_messages=2)
+    run.drain()
+    for batch_id in range(5):
+        run(Ticks(), batch_id)
+    assert seen == [["a", "b"], ["c"]]
+    assert run.drained_at is not None
+    assert sorted(world.backlog()) == ["d", "e"]
