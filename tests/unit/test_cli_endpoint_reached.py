@@ -271,6 +271,26 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
             connection_of(settings)
 
 
+@pytest.mark.parametrize("content", [b"", b"\n", b"no PEM", b"-----BEGIN CERTIFICATE-----\nAAAA\n"])
+def test_a_file_without_a_certificate_is_trusted_by_nobody(tmp_path: Path, content: bytes) -> None:
+    """--endpoint-tls: "trust the certificate or authority in this PEM file".
+
+    gRPC takes an empty text for none, and trusts all public authorities.
+    """
+    file = tmp_path / "server.pem"
+    file.write_bytes(content)
+    settings = Settings(endpoint="localhost:1", endpoint_tls=str(file))
+    with pytest.raises(InvalidArgument, match=r"endpoint_tls: .*server.pem' has no certificate"):
+        connection_of(settings)
+
+
+def test_a_file_of_authorities_may_have_comments(tmp_path: Path) -> None:
+    """Bundles name each authority, in letters of its country."""
+    pem, _ = certificate(tmp_path)
+    pem.write_bytes("# Főtanúsítvány\r\n".encode() + pem.read_bytes())
+    connection_of(Settings(endpoint="localhost:1", endpoint_tls=str(pem)))
+
+
 def test_a_token_is_not_sent_where_others_could_read_it(tmp_path: Path) -> None:
     file = tmp_path / "token.txt"
     file.write_text("secret")
