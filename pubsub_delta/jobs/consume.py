@@ -63,7 +63,6 @@ def consume(
             )
         totals = terminal.Summary("consume")
         totals.counts = {"acked": 0, "acked too late": 0}
-        deadline = store.get_subscription(subscription).ack_deadline_seconds
         backlog = store.metrics(subscription)["num_undelivered_messages"]
         waiting_since: float | None = None
         left = 0
@@ -72,6 +71,7 @@ def consume(
                 batch = store.pull(subscription, batch_size)
                 if batch.message_count:
                     waiting_since, left = None, 0
+                    deadline = store.get_subscription(subscription).ack_deadline_seconds
                     with leases.extended(batch, deadline):
                         rows = transformed(batch, query).coalesce(1)
                         outputs.append(rows, output, merge_schema=merge_schema)
