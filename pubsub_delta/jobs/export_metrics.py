@@ -78,7 +78,7 @@ def export_metrics(
             listening = exporter.serve(port, address)
             host = f"[{address}]" if ":" in address else address
             line = f"export-metrics: http://{host}:{listening}/metrics"
-            terminal.console.print(line, markup=False, soft_wrap=True)
+            terminal.console.print(line, soft_wrap=True)
             with exporter:
                 wait_for_interrupt()
         terminal.write_summary(summary, counts(exporter.measurement))
@@ -97,7 +97,7 @@ def add_to_table(
     count = metrics.count()
     outputs.append(metrics.coalesce(1), output, merge_schema=False)
     line = f"export-metrics: {count:,} metrics added to {output}"
-    terminal.console.print(line, markup=False, soft_wrap=True)
+    terminal.console.print(line, soft_wrap=True)
     terminal.write_summary(summary, {"job": "export-metrics", "metrics": count})
 
 

@@ -60,7 +60,8 @@ class JobConsole(Console):
             super().print(*objects, **options)
 
 
-console = JobConsole(stderr=False, highlight=False)
+console = JobConsole(stderr=False, highlight=False, markup=False, emoji=False)
+"""It prints as they are given: paths and patterns, which may have brackets, and errors."""
 
 
 def check_summary(_ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
@@ -221,9 +222,10 @@ class Summary:
         rate = self.messages / self.seconds if self.seconds else 0
         summary = ", ".join(f"{value:,} {name}" for name, value in self.counts.items())
         console.print(
-            f"[bold]{self.job}[/]: {self.messages:,} messages in {self.commits} "
+            f"{self.job}: {self.messages:,} messages in {self.commits} "
             f"batch{'es' * (self.commits != 1)}, {self.seconds:.1f} s ({rate:,.0f} a second)"
-            + (f"; {summary}" if summary else "")
+            + (f"; {summary}" if summary else ""),
+            soft_wrap=True,
         )
         write_summary(path, asdict(self))
 
