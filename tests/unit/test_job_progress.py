@@ -76,7 +76,7 @@ def test_a_job_goes_on_whose_progress_cannot_be_printed(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("path", ["/data/[/bad]", "/data/[a-z]*", "arn:x:y", "/" + 120 * "x"])
 def test_a_path_is_printed_as_it_is_given(path: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """A job that fails after its work, as by ``[/`` in a name, is run again, and publishes twice."""
+    """A job that fails after its work, as by ``[/`` in a name, is run again: it publishes twice."""
     summary = Summary("publish", counts={f"bad records, in {path}": 1})
     summary.finish(None)
     assert capfd.readouterr().out.endswith(f"; 1 bad records, in {path}\n")
