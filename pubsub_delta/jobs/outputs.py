@@ -11,6 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from pubsub_delta import FailedPrecondition, InvalidArgument
+from pubsub_delta.jobs import sources
+from pubsub_delta.tables.schemas import BATCH
 
 merge_schema_option = click.option(
     "--merge-schema",
@@ -43,6 +45,23 @@ def _append(rows: DataFrame, output: str, options: dict[str, Any]) -> None:
         writer.save(output)
     else:
         writer.saveAsTable(output)
+
+
+def check_query(spark: SparkSession, query: str | None) -> None:
+    """Raise InvalidArgument for SQL that does not run over messages, before any is leased."""
+    if not query:
+        return
+    if "{messages}" not in query:
+        raise InvalidArgument(
+            f"--query: {query!r} does not read from {{messages}}; FROM {{messages}} is needed"
+        )
+    try:
+        spark.sql(query, messages=spark.createDataFrame(BATCH.empty_table()))
+    except (AnalysisException, LookupError, ValueError, AttributeError) as error:
+        raise InvalidArgument(
+            f"--query: {query!r} cannot be run: {sources.first_line(error)}; SQL over {{messages}} "
+            "is accepted, with other braces doubled"
+        ) from None
 
 
 def append(rows: DataFrame, output: str, *, merge_schema: bool, **options: Any) -> None:

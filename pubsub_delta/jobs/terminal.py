@@ -32,7 +32,8 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from pubsub_delta import Aborted, PubSubError, Unavailable, Unknown, local_session
+from pubsub_delta import Aborted, InvalidArgument, PubSubError, Unavailable, Unknown, local_session
+from pubsub_delta.durations import parse_duration
 from pubsub_delta.jobs.unwritten import drop_unwritten
 
 if TYPE_CHECKING:  # some jobs need no Spark
@@ -154,6 +155,8 @@ def stream_options(command: F) -> F:
 
 def trigger(interval: str, *, available_now: bool) -> dict[str, Any]:
     """Return the trigger of the options of a streaming job."""
+    with suppress(InvalidArgument):  # "60s", as of every other duration; Spark takes "60 seconds"
+        interval = f"{parse_duration(interval, 'interval').total_seconds():f} seconds"
     return {"availableNow": True} if available_now else {"processingTime": interval}
 
 

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from pubsub_delta.jobs.stream_consume import AckCounter
-from pubsub_delta.jobs.terminal import Summary, follow
+from pubsub_delta.jobs.terminal import Summary, follow, trigger
 
 
 class Reporting:
@@ -88,6 +88,20 @@ def test_a_job_that_cannot_go_on_stops_its_query() -> None:
     with pytest.raises(KeyError):
         follow(query, Summary("stream_publish"), lambda progress: int(progress["missing"]))
     assert not query.isActive
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ("60s", "60.000000 seconds"),
+        ("1m30s", "90.000000 seconds"),
+        ("0.5s", "0.500000 seconds"),
+        ("10 minutes", "10 minutes"),
+    ],
+)
+def test_an_interval_is_given_as_every_other_duration_or_as_sparks(given: str, asked: str) -> None:
+    """export_metrics takes ``--interval 60s``, and a stream "1 second"."""
+    assert trigger(given, available_now=False) == {"processingTime": asked}
 
 
 def test_acks_count_from_one_report_to_the_next() -> None:
