@@ -108,4 +108,35 @@ BUGS_OF_SURFACES = (
         "highlight=False, markup=False, emoji=False)",
         "highlight=False, emoji=False)",
     ),
+    Bug(
+        "query-is-read-after-the-lease",
+        "A query that is no SQL ends a draining job with a traceback, and its messages are leased.",
+        "jobs/consume.py",
+        "        outputs.check_query(spark, query)\n",
+        "",
+    ),
+    Bug(
+        "refused-job-leaves-a-query",
+        "A streaming job whose topic does not exist sets bad records aside for ever.",
+        "jobs/stream_publish.py",
+        "        query = store.publish_stream(\n",
+        "        if bad_records is not None:\n"
+        '            aside = found.bad.writeStream.format("json")\n'
+        '            aside.option("checkpointLocation", f"{checkpoint}/aside").start(bad_records)\n'
+        "        query = store.publish_stream(\n",
+    ),
+    Bug(
+        "interval-of-a-job-is-sparks-alone",
+        "A streaming job refuses 60s, which every other duration is given by.",
+        "jobs/terminal.py",
+        '        interval = f"{parse_duration',
+        '        _ = f"{parse_duration',
+    ),
+    Bug(
+        "interval-that-spark-does-not-read",
+        "An interval that Spark does not read ends with an error of Java.",
+        "streaming.py",
+        "    except IllegalArgumentException as error:",
+        "    except KeyError as error:",
+    ),
 )
