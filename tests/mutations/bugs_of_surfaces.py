@@ -114,6 +114,7 @@ BUGS_OF_SURFACES = (
         "jobs/consume.py",
         "        outputs.check_query(spark, query)\n",
         "",
+        needs_spark=("tests/acceptance/test_jobs.py::test_a_refusal_is_one_line_and_exit_code_3",),
     ),
     Bug(
         "refused-job-leaves-a-query",
@@ -124,6 +125,9 @@ BUGS_OF_SURFACES = (
         '            aside = found.bad.writeStream.format("json")\n'
         '            aside.option("checkpointLocation", f"{checkpoint}/aside").start(bad_records)\n'
         "        query = store.publish_stream(\n",
+        needs_spark=(
+            "tests/acceptance/test_jobs.py::test_a_job_that_is_refused_leaves_no_query_behind",
+        ),
     ),
     Bug(
         "interval-of-a-job-is-sparks-alone",
@@ -138,5 +142,8 @@ BUGS_OF_SURFACES = (
         "streaming.py",
         "    except IllegalArgumentException as error:",
         "    except KeyError as error:",
+        needs_spark=(
+            "tests/delta/test_streaming.py::test_an_interval_that_spark_does_not_read_is_refused",
+        ),
     ),
 )
