@@ -159,7 +159,8 @@ def test_whoever_takes_the_connection_and_says_nothing_is_given_up(
 def test_an_answer_that_does_not_come_is_given_up() -> None:
     with served(SlowToLook()) as address, grpc.insecure_channel(address) as channel:
         client = EndpointClient(Connection(channel, address, None, call_seconds=1.0), "local")
-        topic = client.create_topic("projects/local/topics/flights").name
+        patient = EndpointClient(Connection(channel, address, None), "local")
+        topic = patient.create_topic("projects/local/topics/flights").name
         with pytest.raises(StatusError, match=r"did not respond within 1 seconds") as told:
             client.publish(topic, [Message(b"late")])
     assert told.value.code == "DEADLINE_EXCEEDED"
