@@ -33,7 +33,7 @@ Answer = Callable[[Any], bytes]
 """What a method answers, given the context of gRPC."""
 
 
-class Odd(grpc.GenericRpcHandler):
+class Odd(grpc.GenericRpcHandler):  # type: ignore[misc]
     """Answers each method as it is told to, whatever is asked."""
 
     def __init__(self) -> None:
