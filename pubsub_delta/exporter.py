@@ -27,6 +27,7 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 SHORTEST_INTERVAL = timedelta(seconds=1)
+_LONGEST_WAIT = timedelta(seconds=threading.TIMEOUT_MAX)
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class MetricsExporter(Collector):
         self._measure = measure
         self._now = now
         self._uptime = uptime
-        self._interval = parse_duration(interval, "interval")
+        self._interval = min(parse_duration(interval, "interval"), _LONGEST_WAIT)
         if self._interval < SHORTEST_INTERVAL:
             raise InvalidArgument(
                 f"interval: {interval!r}; a duration of at least 1 second is accepted"
@@ -79,7 +80,7 @@ class MetricsExporter(Collector):
 
     def refresh(self) -> None:
         """Measure now. An error is kept for the next scrape, and raised."""
-        before, time, began = self.measurement, self._now(), self._uptime()
+        before, began, start = self.measurement, self._now(), self._uptime()
         count = before.measurements + 1
         try:
             rows = self._measure()
@@ -88,8 +89,8 @@ class MetricsExporter(Collector):
                 before.rows, before.time, before.seconds, count, before.failures + 1, error
             )
             raise
-        seconds = self._uptime() - began
-        self.measurement = Measurement(rows, time, seconds, count, before.failures)
+        seconds = self._uptime() - start
+        self.measurement = Measurement(rows, began, seconds, count, before.failures)
 
     def start(self) -> MetricsExporter:
         """Start measuring in the background."""
@@ -156,7 +157,7 @@ class MetricsExporter(Collector):
         while not self._stopped.is_set():
             with suppress(Exception):  # the next scrape reports it
                 self.refresh()
-            self._stopped.wait(min(self._interval.total_seconds(), threading.TIMEOUT_MAX))
+            self._stopped.wait(self._interval.total_seconds())
 
     def _own(self, measurement: Measurement) -> Iterator[Family]:
         is_up = measurement.time is not None and measurement.error is None

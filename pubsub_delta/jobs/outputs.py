@@ -12,7 +12,6 @@ from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_
 
 from pubsub_delta import FailedPrecondition, InvalidArgument
 from pubsub_delta.jobs import sources
-from pubsub_delta.tables.schemas import BATCH
 
 merge_schema_option = click.option(
     "--merge-schema",
@@ -47,6 +46,13 @@ def _append(rows: DataFrame, output: str, options: dict[str, Any]) -> None:
         writer.saveAsTable(output)
 
 
+_MESSAGES = (
+    "ack_id STRING, message_id STRING, publish_time TIMESTAMP, data BINARY, "
+    "attributes MAP<STRING,STRING>, ordering_key STRING, delivery_attempt INT"
+)
+"""The columns of ``PulledBatch.df``."""
+
+
 def check_query(spark: SparkSession, query: str | None) -> None:
     """Raise InvalidArgument for SQL that does not run over messages, before any is leased."""
     if not query:
@@ -56,7 +62,7 @@ def check_query(spark: SparkSession, query: str | None) -> None:
             f"--query: {query!r} does not read from {{messages}}; FROM {{messages}} is needed"
         )
     try:
-        spark.sql(query, messages=spark.createDataFrame(BATCH.empty_table()))
+        spark.sql(query, messages=spark.createDataFrame([], _MESSAGES))
     except (AnalysisException, LookupError, ValueError, AttributeError) as error:
         raise InvalidArgument(
             f"--query: {query!r} cannot be run: {sources.first_line(error)}; SQL over {{messages}} "

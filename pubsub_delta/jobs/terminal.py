@@ -32,8 +32,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from pubsub_delta import Aborted, InvalidArgument, PubSubError, Unavailable, Unknown, local_session
-from pubsub_delta.durations import parse_duration
+from pubsub_delta import Aborted, PubSubError, Unavailable, Unknown, local_session
 from pubsub_delta.jobs.unwritten import drop_unwritten
 
 if TYPE_CHECKING:  # some jobs need no Spark
@@ -45,6 +44,10 @@ _TEMPORARY = (Aborted, Unavailable, Unknown)
 """The errors after which a later run can succeed."""
 _HAVE_STARTED_SPARK = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION")
 """Variables of spark-submit and Databricks, whose session has the storage settings."""
+
+_UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+_SHORT_UNIT = re.compile(r"(?<=\d)[wdhms](?![a-z])")
+"""The units of every other duration, as ``60s``, in the words of Spark."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -155,9 +158,8 @@ def stream_options(command: F) -> F:
 
 def trigger(interval: str, *, available_now: bool) -> dict[str, Any]:
     """Return the trigger of the options of a streaming job."""
-    with suppress(InvalidArgument):  # "60s", as of every other duration; Spark takes "60 seconds"
-        interval = f"{parse_duration(interval, 'interval').total_seconds():f} seconds"
-    return {"availableNow": True} if available_now else {"processingTime": interval}
+    asked = _SHORT_UNIT.sub(lambda unit: f" {_UNITS[unit[0]]} ", interval).strip()
+    return {"availableNow": True} if available_now else {"processingTime": asked}
 
 
 def follow(

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta import FailedPrecondition
 
 
 @contextmanager

@@ -272,18 +272,6 @@ def test_a_query_refuses_what_it_cannot_do(
         bench.store.subscribe_stream("absent", **given)
 
 
-@pytest.mark.parametrize("interval", ["soon", "60s", "-1 second"])
-def test_an_interval_that_spark_does_not_read_is_refused(
-    bench: Bench, tmp_path: Path, interval: str
-) -> None:
-    _, subscription = bench.pair()
-    timing = {"processingTime": interval}
-    with pytest.raises(InvalidArgument, match=f"trigger: .*{interval}.* is not accepted"):
-        bench.store.subscribe_stream(
-            subscription, Seen(), checkpoint_location=str(tmp_path), trigger=timing
-        )
-
-
 def test_a_query_does_not_go_on_with_a_later_subscription_of_the_name(
     bench: Bench, tmp_path: Path
 ) -> None:

@@ -63,8 +63,8 @@ BUGS_OF_SURFACES = (
         "long-interval-ends-measuring",
         "After the first measurement nothing is measured any more at an interval of 300 years.",
         "exporter.py",
-        "min(self._interval.total_seconds(), threading.TIMEOUT_MAX)",
-        "self._interval.total_seconds()",
+        'min(parse_duration(interval, "interval"), _LONGEST_WAIT)',
+        'parse_duration(interval, "interval")',
     ),
     Bug(
         "address-of-metrics-with-an-empty-label",
@@ -77,8 +77,8 @@ BUGS_OF_SURFACES = (
         "measurement-goes-by-the-wall-clock",
         "A measurement is shorter than nothing where the clock is set back meanwhile.",
         "exporter.py",
-        "        seconds = self._uptime() - began",
-        "        seconds = (self._now() - time).total_seconds()",
+        "        seconds = self._uptime() - start",
+        "        seconds = (self._now() - began).total_seconds()",
     ),
     Bug(
         "metrics-on-a-full-disk-are-unexpected",
@@ -133,8 +133,8 @@ BUGS_OF_SURFACES = (
         "interval-of-a-job-is-sparks-alone",
         "A streaming job refuses 60s, which every other duration is given by.",
         "jobs/terminal.py",
-        '        interval = f"{parse_duration',
-        '        _ = f"{parse_duration',
+        "(?<=\\d)[wdhms](?![a-z])",
+        "(?<=\\d)[wdh](?![a-z])",
     ),
     Bug(
         "interval-that-spark-does-not-read",
@@ -143,7 +143,7 @@ BUGS_OF_SURFACES = (
         "    except IllegalArgumentException as error:",
         "    except KeyError as error:",
         needs_spark=(
-            "tests/delta/test_streaming.py::test_an_interval_that_spark_does_not_read_is_refused",
+            "tests/delta/test_stream_intervals.py::test_an_interval_that_spark_does_not_read_is_refused",
         ),
     ),
 )
