@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from pubsub_delta import clock
 from pubsub_delta.clock import to_micros
 from pubsub_delta.durations import Duration, parse_duration
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError
@@ -26,6 +27,7 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 SHORTEST_INTERVAL = timedelta(seconds=1)
+_LONGEST_WAIT = timedelta(seconds=threading.TIMEOUT_MAX)
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class MetricsExporter(Collector):
         measure: returns the current metrics.
         now: returns the time.
         interval: the time between measurements, at least 1 second.
+        uptime: returns monotonic seconds.
     """
 
     def __init__(
@@ -60,10 +63,12 @@ class MetricsExporter(Collector):
         now: Callable[[], datetime],
         *,
         interval: Duration = "60s",
+        uptime: Callable[[], float] = clock.uptime,
     ) -> None:
         self._measure = measure
         self._now = now
-        self._interval = parse_duration(interval, "interval")
+        self._uptime = uptime
+        self._interval = min(parse_duration(interval, "interval"), _LONGEST_WAIT)
         if self._interval < SHORTEST_INTERVAL:
             raise InvalidArgument(
                 f"interval: {interval!r}; a duration of at least 1 second is accepted"
@@ -75,7 +80,7 @@ class MetricsExporter(Collector):
 
     def refresh(self) -> None:
         """Measure now. An error is kept for the next scrape, and raised."""
-        before, began = self.measurement, self._now()
+        before, began, start = self.measurement, self._now(), self._uptime()
         count = before.measurements + 1
         try:
             rows = self._measure()
@@ -84,7 +89,7 @@ class MetricsExporter(Collector):
                 before.rows, before.time, before.seconds, count, before.failures + 1, error
             )
             raise
-        seconds = (self._now() - began).total_seconds()
+        seconds = self._uptime() - start
         self.measurement = Measurement(rows, began, seconds, count, before.failures)
 
     def start(self) -> MetricsExporter:
@@ -104,9 +109,10 @@ class MetricsExporter(Collector):
             raise InvalidArgument(f"port: {port!r}; a number from 0 to 65535 is accepted")
         try:
             server, thread = start_http_server(port, address, self._registry())
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # UnicodeError: a label of no name
+            why = getattr(error, "strerror", None) or error
             raise FailedPrecondition(
-                f"{address}:{port} cannot be bound ({error.strerror or error}); "
+                f"{address}:{port} cannot be bound ({why}); "
                 "choose a free port of an address of this machine"
             ) from error
 

@@ -109,7 +109,7 @@ class _MicroBatches(ABC):
         """Start the query over a streaming DataFrame."""
         writer = rows.writeStream.foreachBatch(self)
         if timing:
-            writer = writer.trigger(**timing)
+            writer = _timed(writer, timing)
         query = writer.option("checkpointLocation", self._checkpoint_location).start()
         self._started.set_result(query)
         return query
@@ -317,6 +317,19 @@ def _location(checkpoint_location: object) -> str:
             "query uses is accepted"
         )
     return checkpoint_location.rstrip("/")
+
+
+def _timed(writer: Any, timing: Mapping[str, Any]) -> Any:
+    """Return a writer with a trigger; InvalidArgument for an interval that Spark does not read."""
+    from pyspark.errors import IllegalArgumentException
+
+    try:
+        return writer.trigger(**timing)
+    except IllegalArgumentException as error:
+        raise InvalidArgument(
+            f"trigger: {timing!r} is not accepted ({error}); "
+            '{"processingTime": "10 seconds"} is accepted'
+        ) from None
 
 
 def _checked(trigger: object) -> dict[str, Any]:

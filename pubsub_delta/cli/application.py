@@ -25,12 +25,12 @@ from pubsub_delta.cli.printing import chosen_format, render_selected
 from pubsub_delta.cli.progress import waiting
 from pubsub_delta.cli.service import Service
 from pubsub_delta.cli.settings import CONFIG, Settings, read_settings
-from pubsub_delta.cli.standard_streams import writing_stdout
 from pubsub_delta.cli.suggestions import suggest_resource
 from pubsub_delta.cli.terminal import for_terminal, printable
 from pubsub_delta.cli.times import parse_time
 from pubsub_delta.clock import CheckedClock, Clock, SystemClock
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound, PubSubError
+from pubsub_delta.jobs.unwritten import writing_stdout
 
 if TYPE_CHECKING:  # commands with --endpoint do not import it
     from pubsub_delta.client import PubSub

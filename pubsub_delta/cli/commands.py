@@ -13,9 +13,10 @@ import click
 from pubsub_delta.cli.application import App, command_of, one_line, print_stderr
 from pubsub_delta.cli.arguments import FormatType, KeysType, Switch, expand_switches
 from pubsub_delta.cli.settings import LOG_LEVELS
-from pubsub_delta.cli.standard_streams import open_closed_streams, writing_stdout
+from pubsub_delta.cli.standard_streams import open_closed_streams
 from pubsub_delta.cli.suggestions import suggest_command
 from pubsub_delta.errors import PubSubError
+from pubsub_delta.jobs.unwritten import writing_stdout
 
 _ASKS_FOR_HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 

@@ -6,7 +6,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from pubsub_delta.cli.commands import Command
-from pubsub_delta.cli.standard_streams import writing_stdout
+from pubsub_delta.jobs.unwritten import writing_stdout
 
 VARIABLE = "_PUBSUB_DELTA_COMPLETE"
 """The variable that the scripts set to ask for completions."""

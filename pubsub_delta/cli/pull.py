@@ -251,7 +251,7 @@ def _print_and_ack(puller: _Puller, limit: int) -> None:
     with puller.signals.put_off():  # what is acknowledged is printed, too
         failed = app.call(puller.acknowledge)
         for each in records:
-            each["ackStatus"] = "FAILURE" if each["ackId"] in failed else "SUCCESS"
+            each["ackStatus"] = "FAILURE" if each.get("ackId") in failed else "SUCCESS"
         app.show_all(records, PULL_FORMAT)
 
 

@@ -6,8 +6,6 @@ import errno
 import os
 import select
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from pubsub_delta.errors import FailedPrecondition
 
@@ -26,19 +24,6 @@ def open_closed_streams() -> None:
         raise FailedPrecondition(
             "standard output is closed; `> /dev/null` is accepted if nothing shall be printed"
         )
-
-
-@contextmanager
-def writing_stdout() -> Iterator[None]:
-    """Raise FailedPrecondition if standard output takes nothing in the block, as on a full disk."""
-    try:
-        yield
-    except BrokenPipeError:  # its reader has gone away: no error of anybody's
-        raise
-    except OSError as error:
-        raise FailedPrecondition(
-            f"standard output cannot be written: {os.strerror(error.errno or 0)}"
-        ) from error
 
 
 def check_reader() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 from pyspark.sql import DataFrame
 
-from pubsub_delta import InvalidArgument, PubSub, PulledBatch, local_session
+from pubsub_delta import PubSub, PulledBatch, local_session
 from pubsub_delta.jobs import leases, outputs, terminal
 
 POLL_SECONDS = 1.0
@@ -57,13 +57,9 @@ def consume(
     def job() -> int:
         spark = local_session(app_name=f"consume {subscription}")
         store = PubSub(spark, root, project=project)
-        if query and "{messages}" not in query:
-            raise InvalidArgument(
-                f"--query: {query!r} does not read from {{messages}}; FROM {{messages}} is needed"
-            )
+        outputs.check_query(spark, query)
         totals = terminal.Summary("consume")
         totals.counts = {"acked": 0, "acked too late": 0}
-        deadline = store.get_subscription(subscription).ack_deadline_seconds
         backlog = store.metrics(subscription)["num_undelivered_messages"]
         waiting_since: float | None = None
         left = 0
@@ -72,6 +68,7 @@ def consume(
                 batch = store.pull(subscription, batch_size)
                 if batch.message_count:
                     waiting_since, left = None, 0
+                    deadline = store.get_subscription(subscription).ack_deadline_seconds
                     with leases.extended(batch, deadline):
                         rows = transformed(batch, query).coalesce(1)
                         outputs.append(rows, output, merge_schema=merge_schema)

@@ -37,9 +37,9 @@ def create_views(
             schema, temporary=False if schema is None else None, prefix=prefix
         )
         for line in report.lines():
-            terminal.console.print(line, markup=False, soft_wrap=True)
+            terminal.console.print(line, soft_wrap=True)
         terminal.console.print(
-            f"[bold]create_views[/]: {len(report.views)} views, {len(report.created)} created, "
+            f"create_views: {len(report.views)} views, {len(report.created)} created, "
             f"{len(report.replaced)} replaced, {len(report.dropped)} dropped, "
             f"{len(report.refused)} refused",
             soft_wrap=True,

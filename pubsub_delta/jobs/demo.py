@@ -24,7 +24,9 @@ from pyspark.sql import SparkSession
 from rich.table import Table
 
 from pubsub_delta import PubSub, local_session
-from pubsub_delta.jobs.terminal import console
+from pubsub_delta.jobs.terminal import JobConsole
+
+console = JobConsole(highlight=False)
 
 HERE = Path(__file__).resolve().parent
 CONF = HERE.parents[1] / "conf"

@@ -23,6 +23,7 @@ import click
 
 from pubsub_delta import InvalidArgument, PubSub
 from pubsub_delta.jobs import terminal
+from pubsub_delta.jobs.unwritten import writing_stdout
 
 
 @click.command()
@@ -71,10 +72,13 @@ def export_metrics(
         exporter = store.metrics_exporter(names or None, interval=interval, exact=exact)
         if once:
             exporter.refresh()
-            click.echo(exporter.text(), nl=False)
+            with writing_stdout():
+                click.echo(exporter.text(), nl=False)
         else:
             listening = exporter.serve(port, address)
-            click.echo(f"export-metrics: http://{address}:{listening}/metrics")
+            host = f"[{address}]" if ":" in address else address
+            line = f"export-metrics: http://{host}:{listening}/metrics"
+            terminal.console.print(line, soft_wrap=True)
             with exporter:
                 wait_for_interrupt()
         terminal.write_summary(summary, counts(exporter.measurement))
@@ -93,7 +97,7 @@ def add_to_table(
     count = metrics.count()
     outputs.append(metrics.coalesce(1), output, merge_schema=False)
     line = f"export-metrics: {count:,} metrics added to {output}"
-    terminal.console.print(line, markup=False, soft_wrap=True)
+    terminal.console.print(line, soft_wrap=True)
     terminal.write_summary(summary, {"job": "export-metrics", "metrics": count})
 
 

@@ -62,10 +62,10 @@ def maintain(
 def print_report(report: MaintenanceReport, duties: Iterable[str]) -> None:
     """Print a line for each change, and one for the totals."""
     for line in report.lines():
-        terminal.console.print(line, markup=False, soft_wrap=True)
+        terminal.console.print(line, soft_wrap=True)
     would = "would be " if report.dry_run else ""
     wording = ", ".join(totals(report, would)) or "nothing to do"
-    terminal.console.print(f"[bold]maintain[/] ({', '.join(duties)}): {wording}", soft_wrap=True)
+    terminal.console.print(f"maintain ({', '.join(duties)}): {wording}", soft_wrap=True)
 
 
 def totals(report: MaintenanceReport, would: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from pubsub_delta import FailedPrecondition, InvalidArgument
+from pubsub_delta.jobs import sources
 
 merge_schema_option = click.option(
     "--merge-schema",
@@ -43,6 +44,30 @@ def _append(rows: DataFrame, output: str, options: dict[str, Any]) -> None:
         writer.save(output)
     else:
         writer.saveAsTable(output)
+
+
+_MESSAGES = (
+    "ack_id STRING, message_id STRING, publish_time TIMESTAMP, data BINARY, "
+    "attributes MAP<STRING,STRING>, ordering_key STRING, delivery_attempt INT"
+)
+"""The columns of ``PulledBatch.df``."""
+
+
+def check_query(spark: SparkSession, query: str | None) -> None:
+    """Raise InvalidArgument for SQL that does not run over messages, before any is leased."""
+    if not query:
+        return
+    if "{messages}" not in query:
+        raise InvalidArgument(
+            f"--query: {query!r} does not read from {{messages}}; FROM {{messages}} is needed"
+        )
+    try:
+        spark.sql(query, messages=spark.createDataFrame([], _MESSAGES))
+    except (AnalysisException, LookupError, ValueError, AttributeError) as error:
+        raise InvalidArgument(
+            f"--query: {query!r} cannot be run: {sources.first_line(error)}; SQL over {{messages}} "
+            "is accepted, with other braces doubled"
+        ) from None
 
 
 def append(rows: DataFrame, output: str, *, merge_schema: bool, **options: Any) -> None:

@@ -86,7 +86,8 @@ def publish(
             outcome.counts[f"bad records, in {bad_records}"] = counted.bad
         if not counted.good:
             store.get_topic(topic)
-            terminal.console.print(f"publish to {topic}: {path} has no rows to publish")
+            told = f"publish to {topic}: {path} has no rows to publish"
+            terminal.console.print(told, soft_wrap=True)
         batches = split(rows, batch_by, idempotency_id) if counted.good else iter(())
         with (
             terminal.progress(f"publish to {topic}", total=counted.good) as step,

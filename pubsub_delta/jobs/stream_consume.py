@@ -18,7 +18,7 @@ from typing import Any
 import click
 from pyspark.sql import DataFrame
 
-from pubsub_delta import InvalidArgument, PubSub, local_session
+from pubsub_delta import PubSub, local_session
 from pubsub_delta.jobs import outputs, terminal
 
 
@@ -49,11 +49,8 @@ def stream_consume(
     """Follow a subscription into a Delta table, each message exactly once."""
 
     def job() -> int:
-        if query and "{messages}" not in query:
-            raise InvalidArgument(
-                f"--query: {query!r} does not read from {{messages}}; FROM {{messages}} is needed"
-            )
         spark = local_session(app_name=f"stream {subscription}")
+        outputs.check_query(spark, query)
         store = PubSub(spark, root, project=project)
         outcome = terminal.Summary("stream_consume")
         query_id: Future[str] = Future()

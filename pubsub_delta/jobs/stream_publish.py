@@ -59,24 +59,25 @@ def stream_publish(
             inputs.create_unless_there(store, topic)
         outcome = terminal.Summary("stream_publish")
         trigger = terminal.trigger(interval, available_now=available_now)
-        setting_aside = None
-        if bad_records is not None and found.may_be_bad:
-            writer = found.bad.writeStream.format("json").trigger(**trigger)
-            own = f"{checkpoint.rstrip('/')}/bad_records"
-            setting_aside = writer.option("checkpointLocation", own).start(bad_records)
         query = store.publish_stream(
             topic,
             inputs.as_messages(rows, data, attributes, ordering_key),
             checkpoint_location=checkpoint,
             trigger=trigger,
         )
+        setting_aside = None
         try:
+            if bad_records is not None and found.may_be_bad:
+                writer = found.bad.writeStream.format("json").trigger(**trigger)
+                own = f"{checkpoint.rstrip('/')}/bad_records"
+                setting_aside = writer.option("checkpointLocation", own).start(bad_records)
             terminal.follow(query, outcome, _message_count, beside=setting_aside)
             if setting_aside is not None and available_now:
                 setting_aside.awaitTermination()
         except StreamingQueryException as error:
             raise found.failure(spark, error) from None
         finally:
+            query.stop()
             if setting_aside is not None:
                 setting_aside.stop()
         outcome.finish(summary)

@@ -45,6 +45,10 @@ _TEMPORARY = (Aborted, Unavailable, Unknown)
 _HAVE_STARTED_SPARK = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION")
 """Variables of spark-submit and Databricks, whose session has the storage settings."""
 
+_UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+_SHORT_UNIT = re.compile(r"(?<=\d)[wdhms](?![a-z])")
+"""The units of every other duration, as ``60s``, in the words of Spark."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -60,7 +64,8 @@ class JobConsole(Console):
             super().print(*objects, **options)
 
 
-console = JobConsole(stderr=False, highlight=False)
+console = JobConsole(stderr=False, highlight=False, markup=False, emoji=False)
+"""It prints as they are given: paths and patterns, which may have brackets, and errors."""
 
 
 def check_summary(_ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
@@ -153,7 +158,8 @@ def stream_options(command: F) -> F:
 
 def trigger(interval: str, *, available_now: bool) -> dict[str, Any]:
     """Return the trigger of the options of a streaming job."""
-    return {"availableNow": True} if available_now else {"processingTime": interval}
+    asked = _SHORT_UNIT.sub(lambda unit: f" {_UNITS[unit[0]]} ", interval).strip()
+    return {"availableNow": True} if available_now else {"processingTime": asked}
 
 
 def follow(
@@ -221,9 +227,10 @@ class Summary:
         rate = self.messages / self.seconds if self.seconds else 0
         summary = ", ".join(f"{value:,} {name}" for name, value in self.counts.items())
         console.print(
-            f"[bold]{self.job}[/]: {self.messages:,} messages in {self.commits} "
+            f"{self.job}: {self.messages:,} messages in {self.commits} "
             f"batch{'es' * (self.commits != 1)}, {self.seconds:.1f} s ({rate:,.0f} a second)"
-            + (f"; {summary}" if summary else "")
+            + (f"; {summary}" if summary else ""),
+            soft_wrap=True,
         )
         write_summary(path, asdict(self))
 

@@ -1,9 +1,26 @@
-"""What standard output and standard error have not taken when a process ends."""
+"""What standard output and standard error do not take, as on a full disk."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pubsub_delta import FailedPrecondition
+
+
+@contextmanager
+def writing_stdout() -> Iterator[None]:
+    """Raise FailedPrecondition if standard output takes nothing in the block, as on a full disk."""
+    try:
+        yield
+    except BrokenPipeError:  # its reader has gone away: no error of anybody's
+        raise
+    except OSError as error:
+        raise FailedPrecondition(
+            f"standard output cannot be written: {os.strerror(error.errno or 0)}"
+        ) from error
 
 
 def drop_unwritten() -> None:

@@ -64,7 +64,8 @@ def rows(
         wanted = [partial(_of_name, measurement, name) for name in listed(names)]
     # Each measurement is a few small queries, which mostly wait.
     parts = in_threads(partial(_rows_of, skip_missing=names is None), wanted, AT_A_TIME)
-    return [row for part in parts for row in part]
+    by_name = {(part[0].kind, part[0].name): part for part in parts if part}
+    return [row for part in by_name.values() for row in part]  # once, where it is named twice
 
 
 def listed(names: Iterable[str]) -> list[str]:

@@ -276,7 +276,11 @@ class _Stream(httpcore.AsyncNetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> _Stream:
-        return _Stream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+        try:
+            return _Stream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+        except BaseException:  # httpcore keeps it where the time of the request ends the handshake
+            await self.aclose()
+            raise
 
     def get_extra_info(self, info: str) -> Any:
         has_rest = self._rest or self._body_end not in (b"", _LAST_CHUNK)

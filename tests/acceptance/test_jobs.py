@@ -187,7 +187,24 @@ def run_here(
     return left.value.code, told.out, told.err
 
 
+_ARCHIVE = ["--subscription", "archive", "--output", "/tmp/x"]
+
 REFUSALS = {
+    "a query that is no SQL": (
+        *("consume.py", [*_ARCHIVE, "--query", "SELEC {messages}"]),
+        *("INVALID_ARGUMENT", "'SELEC {messages}' cannot be run: [PARSE_SYNTAX_ERROR]"),
+    ),
+    "a query of a column that messages do not have": (
+        *(
+            "stream_consume.py",
+            [*_ARCHIVE, "--checkpoint=/tmp/c", "--query=SELECT x FROM {messages}"],
+        ),
+        *("INVALID_ARGUMENT", "`x` cannot be resolved"),
+    ),
+    "a query with a brace": (
+        *("consume.py", [*_ARCHIVE, "--query", "SELECT '{' FROM {messages}"]),
+        *("INVALID_ARGUMENT", "with other braces doubled"),
+    ),
     "an absent subscription": (
         *("consume.py", ["--subscription", "nobody", "--output", "/tmp/x"]),
         *("NOT_FOUND", "nobody"),
@@ -221,6 +238,25 @@ def test_a_refusal_is_one_line_and_exit_code_3(
     assert told[0].startswith(f"ERROR: ({job}) {kind}: ")
     assert why in told[0]
     assert list(PubSub(None, root).list_topics()) == []
+
+
+def test_a_job_that_is_refused_leaves_no_query_behind(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """A platform's session goes on after the job, and would set bad records aside for ever."""
+    (tmp_path / "in").mkdir()
+    args = [
+        *("--root", str(tmp_path / "store"), "--topic", "nowhere", "--input", f"{tmp_path}/in"),
+        *("--format", "json", "--schema", "a INT", "--bad-records", f"{tmp_path}/bad"),
+        *("--checkpoint", f"{tmp_path}/checkpoint"),
+    ]
+    before = len(spark.streams.active)
+    code, _, errors = run_here("stream_publish.py", args, monkeypatch, capfd)
+    assert (code, "NOT_FOUND" in errors) == (3, True)
+    assert len(spark.streams.active) == before
 
 
 def test_a_record_that_is_bad_since_it_was_counted_stops_the_job(

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -108,6 +109,37 @@ def test_a_summary_is_written_into_a_directory_that_is_not_there_yet(
     run(maintain, tmp_path, "--summary", str(paths[0]))
     run(export_metrics, tmp_path, "--once", "--summary", str(paths[1]))
     assert all(isinstance(json.loads(path.read_text()), dict) for path in paths)
+
+
+@FULL
+def test_metrics_that_a_full_disk_did_not_take_are_told_as_not_printed(
+    store: PubSub, tmp_path: Path
+) -> None:
+    """ "An error of the library is one line", and its exit code 3."""
+    pytest.importorskip("prometheus_client")
+    del store
+    program = "from pubsub_delta.jobs.entry_points import export_metrics; export_metrics()"
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-c", program, f"--root={tmp_path}/store", "--once"],
+            stdout=full, stderr=subprocess.PIPE, check=False,
+        )  # fmt: skip
+    assert ended.returncode == 3
+    assert ended.stderr.decode() == (
+        "ERROR: (pubsub-delta-export-metrics) FAILED_PRECONDITION: "
+        "standard output cannot be written: No space left on device\n"
+    )
+
+
+def test_the_address_of_metrics_is_a_url(store: PubSub, tmp_path: Path, monkeypatch: Any) -> None:
+    """An IPv6 address has brackets in a URL."""
+    pytest.importorskip("prometheus_client")
+    from pubsub_delta.jobs import export_metrics as job
+
+    del store
+    monkeypatch.setattr(job, "wait_for_interrupt", lambda: None)
+    told = run(job.export_metrics, tmp_path, "--port=0", "--address=::1")
+    assert re.search(r"^export-metrics: http://\[::1\]:\d+/metrics$", told, re.MULTILINE)
 
 
 @FULL

@@ -254,7 +254,7 @@ BUGS_OF_A_SEVENTH_OUTSIDER_AT_SURFACES = (
         "failed-status-before-output",
         "pull --auto-ack tells SUCCESS of messages that were not acknowledged.",
         "cli/pull.py",
-        '"FAILURE" if each["ackId"] in failed else "SUCCESS"',
+        '"FAILURE" if each.get("ackId") in failed else "SUCCESS"',
         '"SUCCESS"',
     ),
     Bug(

@@ -64,4 +64,41 @@ BUGS_OF_COMMANDS = (
         'return COOKIE if port is None else f"{COOKIE}_{port}"',
         "return COOKIE",
     ),
+    Bug(
+        "empty-file-of-certificates-trusts-all",
+        "An empty file of certificates trusts the public authorities.",
+        "cli/endpoint/connection.py",
+        '    pem = _read(trusted, "endpoint_tls")\n',
+        '    pem = _read(trusted, "endpoint_tls")\n'
+        "    if not pem:\n"
+        "        return grpc.ssl_channel_credentials(pem)\n",
+    ),
+    Bug(
+        "no-response-is-a-success",
+        "A status without a response is told as done.",
+        "cli/endpoint/connection.py",
+        "        if response is None:",
+        '        if response is None and name == "Publish":',
+    ),
+    Bug(
+        "details-that-cannot-be-read-hide-an-error",
+        "The error of a server is not told whose details cannot be read.",
+        "cli/endpoint/errors.py",
+        "    except DecodeError:",
+        "    except UnicodeError:",
+    ),
+    Bug(
+        "detail-that-cannot-be-read-hides-an-error",
+        "As above, for one of the details.",
+        "cli/endpoint/errors.py",
+        "    with suppress(DecodeError):",
+        "    with suppress(UnicodeError):",
+    ),
+    Bug(
+        "message-without-an-ack-id-is-not-printed",
+        "A message with an empty ack id is acknowledged, and not printed.",
+        "cli/pull.py",
+        'each.get("ackId") in failed',
+        'each["ackId"] in failed',
+    ),
 )

@@ -97,4 +97,11 @@ BUGS_OF_OTHER_PROGRAMS = (
         "    except DataLoss as error:\n        return _cannot_be_written(error)\n",
         "    except DataLoss:\n        raise\n",
     ),
+    Bug(
+        "handshake-in-vain-keeps-its-connection",
+        "A connection whose handshake takes too long stays open.",
+        "server/push_endpoint.py",
+        "        except BaseException:  # httpcore keeps",
+        "        except OSError:  # httpcore keeps",
+    ),
 )

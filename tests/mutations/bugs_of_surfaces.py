@@ -52,4 +52,98 @@ BUGS_OF_SURFACES = (
         "    console.jobs.forget(job)\n",
         "",
     ),
+    Bug(
+        "resource-with-two-names-is-exported-twice",
+        "A resource that is named by its id and its full name has each of its metrics twice.",
+        "operations/metrics.py",
+        "for part in by_name.values() for row in part]",
+        "for part in parts for row in part]",
+    ),
+    Bug(
+        "long-interval-ends-measuring",
+        "After the first measurement nothing is measured any more at an interval of 300 years.",
+        "exporter.py",
+        'min(parse_duration(interval, "interval"), _LONGEST_WAIT)',
+        'parse_duration(interval, "interval")',
+    ),
+    Bug(
+        "address-of-metrics-with-an-empty-label",
+        "An address that is no name ends the exporter with an error of Python.",
+        "exporter.py",
+        "        except (OSError, UnicodeError) as error:",
+        "        except OSError as error:",
+    ),
+    Bug(
+        "measurement-goes-by-the-wall-clock",
+        "A measurement is shorter than nothing where the clock is set back meanwhile.",
+        "exporter.py",
+        "        seconds = self._uptime() - start",
+        "        seconds = (self._now() - began).total_seconds()",
+    ),
+    Bug(
+        "metrics-on-a-full-disk-are-unexpected",
+        "Metrics that a full disk does not take end the job with a traceback.",
+        "jobs/export_metrics.py",
+        "            with writing_stdout():\n",
+        "            with suppress(ValueError):\n",
+    ),
+    Bug(
+        "url-of-metrics-without-brackets",
+        "The printed URL of metrics has an IPv6 address without brackets.",
+        "jobs/export_metrics.py",
+        'f"[{address}]" if ":" in address else address',
+        "address",
+    ),
+    Bug(
+        "lease-is-extended-by-the-first-deadline",
+        "A draining job extends each lease by the deadline of its first batch.",
+        "jobs/consume.py",
+        "deadline = store.get_subscription(",
+        "deadline = deadline if totals.commits else store.get_subscription(",
+    ),
+    Bug(
+        "path-is-markup",
+        "Brackets in a path are styles in the last line of a job, or end it with an error.",
+        "jobs/terminal.py",
+        "highlight=False, markup=False, emoji=False)",
+        "highlight=False, emoji=False)",
+    ),
+    Bug(
+        "query-is-read-after-the-lease",
+        "A query that is no SQL ends a draining job with a traceback, and its messages are leased.",
+        "jobs/consume.py",
+        "        outputs.check_query(spark, query)\n",
+        "",
+        needs_spark=("tests/acceptance/test_jobs.py::test_a_refusal_is_one_line_and_exit_code_3",),
+    ),
+    Bug(
+        "refused-job-leaves-a-query",
+        "A streaming job whose topic does not exist sets bad records aside for ever.",
+        "jobs/stream_publish.py",
+        "        query = store.publish_stream(\n",
+        "        if bad_records is not None:\n"
+        '            aside = found.bad.writeStream.format("json")\n'
+        '            aside.option("checkpointLocation", f"{checkpoint}/aside").start(bad_records)\n'
+        "        query = store.publish_stream(\n",
+        needs_spark=(
+            "tests/acceptance/test_jobs.py::test_a_job_that_is_refused_leaves_no_query_behind",
+        ),
+    ),
+    Bug(
+        "interval-of-a-job-is-sparks-alone",
+        "A streaming job refuses 60s, which every other duration is given by.",
+        "jobs/terminal.py",
+        "(?<=\\d)[wdhms](?![a-z])",
+        "(?<=\\d)[wdh](?![a-z])",
+    ),
+    Bug(
+        "interval-that-spark-does-not-read",
+        "An interval that Spark does not read ends with an error of Java.",
+        "streaming.py",
+        "    except IllegalArgumentException as error:",
+        "    except KeyError as error:",
+        needs_spark=(
+            "tests/delta/test_stream_intervals.py::test_an_interval_that_spark_does_not_read_is_refused",
+        ),
+    ),
 )

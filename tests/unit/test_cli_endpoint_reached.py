@@ -159,7 +159,8 @@ def test_whoever_takes_the_connection_and_says_nothing_is_given_up(
 def test_an_answer_that_does_not_come_is_given_up() -> None:
     with served(SlowToLook()) as address, grpc.insecure_channel(address) as channel:
         client = EndpointClient(Connection(channel, address, None, call_seconds=1.0), "local")
-        topic = client.create_topic("projects/local/topics/flights").name
+        patient = EndpointClient(Connection(channel, address, None), "local")
+        topic = patient.create_topic("projects/local/topics/flights").name
         with pytest.raises(StatusError, match=r"did not respond within 1 seconds") as told:
             client.publish(topic, [Message(b"late")])
     assert told.value.code == "DEADLINE_EXCEEDED"
@@ -269,6 +270,26 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
         settings = read_settings({"endpoint": "localhost:1", name: absent}, {})
         with pytest.raises(InvalidArgument, match=f"{name}: .*absent.* cannot be read"):
             connection_of(settings)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"no PEM", b"-----BEGIN CERTIFICATE-----\nAAAA\n"])
+def test_a_file_without_a_certificate_is_trusted_by_nobody(tmp_path: Path, content: bytes) -> None:
+    """--endpoint-tls: "trust the certificate or authority in this PEM file".
+
+    gRPC takes an empty text for none, and trusts all public authorities.
+    """
+    file = tmp_path / "server.pem"
+    file.write_bytes(content)
+    settings = Settings(endpoint="localhost:1", endpoint_tls=str(file))
+    with pytest.raises(InvalidArgument, match=r"endpoint_tls: .*server.pem' has no certificate"):
+        connection_of(settings)
+
+
+def test_a_file_of_authorities_may_have_comments(tmp_path: Path) -> None:
+    """Bundles name each authority, in letters of its country."""
+    pem, _ = certificate(tmp_path)
+    pem.write_bytes("# Főtanúsítvány\r\n".encode() + pem.read_bytes())
+    connection_of(Settings(endpoint="localhost:1", endpoint_tls=str(pem)))
 
 
 def test_a_token_is_not_sent_where_others_could_read_it(tmp_path: Path) -> None:

@@ -66,7 +66,10 @@ def rows(clock: ManualClock, undelivered: int = 5, topic: str = "flights") -> li
 def made(
     measure: Callable[[], Sequence[MetricRow]], clock: ManualClock, interval: str = "60s"
 ) -> MetricsExporter:
-    return MetricsExporter(measure, clock.now, interval=interval)
+    def uptime() -> float:
+        return clock.now().timestamp()
+
+    return MetricsExporter(measure, clock.now, interval=interval, uptime=uptime)
 
 
 DELAYS = (("project", "p"), ("subscription", "delays"), ("topic", "flights"))
@@ -279,6 +282,21 @@ def test_each_measurement_has_all_resources_whatever_gives_their_names() -> None
         }  # fmt: skip
 
 
+def test_it_waits_for_an_interval_that_is_longer_than_a_wait_can_be() -> None:
+    """A wait of 300 years raises OverflowError: nothing would be measured after it."""
+    clock, measured = ManualClock(), threading.Event()
+
+    def measure() -> list[MetricRow]:
+        measured.set()
+        return rows(clock)
+
+    with made(measure, clock, "3000000d") as exporter:
+        assert measured.wait(30)
+        assert exporter._thread is not None
+        exporter._thread.join(0.5)
+        assert exporter._thread.is_alive()
+
+
 @pytest.mark.parametrize("interval", ["0s", "0.5s", -3])
 def test_an_interval_is_at_least_a_second(interval: str | int) -> None:
     with pytest.raises(InvalidArgument, match="interval"):
@@ -289,6 +307,13 @@ def test_an_interval_is_at_least_a_second(interval: str | int) -> None:
 def test_a_port_is_a_number(port: int) -> None:
     with pytest.raises(InvalidArgument, match="port"):
         made(list, ManualClock()).serve(port)
+
+
+@pytest.mark.parametrize("address", ["a..b", "x" * 64 + ".example", "\udcff"])
+def test_an_address_that_is_no_name_is_refused(address: str) -> None:
+    """``serve``: "FailedPrecondition if the port cannot be bound"."""
+    with pytest.raises(FailedPrecondition, match="cannot be bound"):
+        made(list, ManualClock()).serve(0, address)
 
 
 def test_without_prometheus_client_the_error_names_the_extra(
@@ -311,6 +336,20 @@ def test_metrics_have_the_age_of_their_measurement_and_none_below_zero(
     exporter.refresh()
     time[0] += timedelta(seconds=seconds)
     assert scraped(exporter.text())["pubsub_delta_metrics_age", ()] == age
+
+
+def test_a_clock_that_is_set_back_makes_no_measurement_shorter() -> None:
+    """``pubsub_delta_measurement_duration``: "How long the last measurement ... took"."""
+    clock = ManualClock()
+    uptimes = iter([100.0, 103.0])
+
+    def measure() -> list[MetricRow]:
+        clock.advance(-3600)
+        return rows(clock)
+
+    exporter = MetricsExporter(measure, clock.now, uptime=lambda: next(uptimes))
+    exporter.refresh()
+    assert scraped(exporter.text())["pubsub_delta_measurement_duration", ()] == 3
 
 
 def test_what_is_stopped_has_no_thread_and_leaves_its_port_to_others() -> None:

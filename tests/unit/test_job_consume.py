@@ -85,6 +85,28 @@ def test_a_batch_that_takes_longer_than_its_lease_is_written_once(
     assert slow.world.backlog() == {}
 
 
+def test_a_lease_is_extended_by_the_deadline_that_its_batch_was_pulled_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An update of the deadline holds for the next pull, of a job that runs for hours, too."""
+    slow = Slow(monkeypatch)
+    slow.world.store.update_subscription(NAME, ack_deadline_seconds=600)
+    slow.world.publish("a")
+    append = slow._append
+
+    def shorten(*args: Any, **more: Any) -> None:
+        append(*args, **more)
+        if slow.rows == ["a"]:
+            slow.world.store.update_subscription(NAME, ack_deadline_seconds=10)
+            slow.world.publish("b")
+            slow.turned.clear()
+
+    monkeypatch.setattr(outputs, "append", shorten)
+    code, told = slow.consume()
+    assert slow.taken_by_others == []
+    assert (code, slow.rows) == (0, ["a", "b"]), told
+
+
 def test_what_is_acked_after_its_lease_is_counted_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Others may have been given it, so that it may be written twice: whoever runs the job is told.
 

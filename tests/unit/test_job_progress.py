@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from pubsub_delta.jobs.stream_consume import AckCounter
-from pubsub_delta.jobs.terminal import Summary, follow
+from pubsub_delta.jobs.terminal import Summary, follow, trigger
 
 
 class Reporting:
@@ -74,12 +74,35 @@ def test_a_job_goes_on_whose_progress_cannot_be_printed(monkeypatch: pytest.Monk
     assert (summary.messages, summary.commits) == (5, 2)
 
 
+@pytest.mark.parametrize("path", ["/data/[/bad]", "/data/[a-z]*", "arn:x:y", "/" + 120 * "x"])
+def test_a_path_is_printed_as_it_is_given(path: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """A job that fails after its work, as by ``[/`` in a name, is run again: it publishes twice."""
+    summary = Summary("publish", counts={f"bad records, in {path}": 1})
+    summary.finish(None)
+    assert capfd.readouterr().out.endswith(f"; 1 bad records, in {path}\n")
+
+
 def test_a_job_that_cannot_go_on_stops_its_query() -> None:
     """A query that is stopped gives back what it has leased."""
     query: Any = Reporting(3, 2)
     with pytest.raises(KeyError):
         follow(query, Summary("stream_publish"), lambda progress: int(progress["missing"]))
     assert not query.isActive
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ("60s", "60 seconds"),
+        ("1m30s", "1 minutes 30 seconds"),
+        ("0.5s", "0.5 seconds"),
+        ("10 minutes", "10 minutes"),
+        ("500ms", "500ms"),
+    ],
+)
+def test_an_interval_is_given_as_every_other_duration_or_as_sparks(given: str, asked: str) -> None:
+    """export_metrics takes ``--interval 60s``, and a stream "1 second"."""
+    assert trigger(given, available_now=False) == {"processingTime": asked}
 
 
 def test_acks_count_from_one_report_to_the_next() -> None:

@@ -119,6 +119,14 @@ def test_a_topic_of_another_project_is_labelled_by_its_full_name() -> None:
     assert store.store.metrics(NAME).labels["topic"] == "flights"
 
 
+def test_what_is_named_in_two_ways_is_measured_once() -> None:
+    """Prometheus refuses a sample that is there twice."""
+    store = InMemory()
+    once = metrics.rows(store.store._tables, [NAME], "local", at(0), exact=False)
+    names = [NAME, f"projects/local/subscriptions/{NAME}"]
+    assert metrics.rows(store.store._tables, names, "local", at(0), exact=False) == once
+
+
 def test_a_detached_subscription_has_no_backlog() -> None:
     """Detached, it has nothing, whatever its ack state held."""
     world = InMemory()

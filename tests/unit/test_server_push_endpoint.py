@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ssl
 import threading
 from collections.abc import Callable
@@ -277,6 +278,32 @@ def test_answers_may_come_in_parts(parts: list[bytes], code: str) -> None:
 def test_an_answer_whose_body_does_not_end_is_an_answer() -> None:
     answer = b"HTTP/1.1 201 Created\r\nContent-Length: 9\r\n\r\nx"
     assert told_after(answer, waits=True, seconds=0.3) == "201"
+
+
+@pytest.mark.timeout(60)
+def test_a_connection_is_closed_whose_handshake_takes_too_long() -> None:
+    """Else it stays open until Python happens to look for what nobody has."""
+
+    async def run() -> bytes:
+        ended: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+        async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read(1)  # and nothing is answered
+            ended.set_result((await reader.read())[-1:])
+            writer.close()
+
+        endpoint = PushEndpoint()
+        async with await asyncio.start_server(talk, "localhost", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            told = await endpoint.post(f"https://localhost:{port}/", REQUEST, 0.3)
+            assert told == "deadline_exceeded"
+            return await asyncio.wait_for(ended, 5)
+
+    gc.disable()
+    try:
+        asyncio.run(run())
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("trusted", [True, False])

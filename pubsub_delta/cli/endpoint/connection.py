@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import ssl
 from pathlib import Path
 from typing import Any
 
 from pubsub_delta.addresses import is_loopback
 from pubsub_delta.cli.endpoint.errors import error_of
 from pubsub_delta.cli.settings import Settings
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, Unknown
 from pubsub_delta.server.grpc_services import SERVICES, grpc
 from pubsub_delta.server.security import split_address
 
@@ -53,9 +54,15 @@ class Connection:
             response_deserializer=method.response.FromString,
         )
         try:
-            return ask(request, timeout=self._call_seconds, metadata=self._metadata)
+            response = ask(request, timeout=self._call_seconds, metadata=self._metadata)
         except grpc.RpcError as error:
             raise error_of(error, self._address, self._call_seconds) from None
+        if response is None:  # gRPC: the status is OK, and no whole message came before it
+            raise Unknown(
+                f"endpoint: {self._address} sent no response to {name}; it may have carried out "
+                "the request: ask it, and check what is between it and here"
+            )
+        return response
 
 
 def connection_of(settings: Settings) -> Connection:
@@ -101,7 +108,17 @@ def _credentials(trusted: str | None) -> Any:
         return None
     if trusted == PUBLIC:
         return grpc.ssl_channel_credentials()
-    return grpc.ssl_channel_credentials(_read(trusted, "endpoint_tls"))
+    pem = _read(trusted, "endpoint_tls")
+    try:  # gRPC trusts public authorities where a file is empty
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(
+            cadata=pem.decode("ascii", "ignore")
+        )
+    except (ssl.SSLError, ValueError) as error:
+        raise InvalidArgument(
+            f"endpoint_tls: {trusted!r} has no certificate ({error}); a PEM file with the "
+            "certificate of the server or of its authority is accepted"
+        ) from None
+    return grpc.ssl_channel_credentials(pem)
 
 
 def _token(file: str | None) -> str | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
+from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 
 from pubsub_delta.errors import (
@@ -107,15 +109,22 @@ def error_of(error: Any, address: str, seconds: float) -> PubSubError:
 
 
 def _status_of(error: Any) -> Any | None:
-    """Return the google.rpc.Status of an error; None if the server sent none."""
+    """Return the google.rpc.Status of an error; None if the server sent none.
+
+    One that cannot be read is empty: the code and the message of the error came apart from it.
+    """
     sent = dict(error.trailing_metadata() or ()).get(DETAILS)
-    return None if sent is None else status_pb2.Status.FromString(sent)
+    try:
+        return None if sent is None else status_pb2.Status.FromString(sent)
+    except DecodeError:
+        return status_pb2.Status()
 
 
 def _ack_ids_of(status: Any) -> dict[str, str]:
     """Return the reasons of failed ack IDs in a google.rpc.Status."""
     info = error_details_pb2.ErrorInfo()
-    for detail in status.details:
-        if detail.Unpack(info) and info.reason == ACK_ID_FAILURE:
-            return dict(info.metadata)
+    with suppress(DecodeError):
+        for detail in status.details:
+            if detail.Unpack(info) and info.reason == ACK_ID_FAILURE:
+                return dict(info.metadata)
     return {}
