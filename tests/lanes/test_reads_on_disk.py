@@ -22,9 +22,10 @@ from pubsub_delta.console.security import ConsoleAccess
 from pubsub_delta.datasource import writing
 from pubsub_delta.operations import find
 from pubsub_delta.policy.message_queries import MessageQuery
-from pubsub_delta.tables.lanes.direct import scans
+from pubsub_delta.tables.lanes.direct import DirectLane, scans
 from pubsub_delta.tables.lanes.direct.open_tables import OpenTables
 from pubsub_delta.tables.lanes.direct.table_snapshots import StoredFile, TableSnapshot
+from pubsub_delta.tables.lanes.protocol import DataFile
 from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.messages import sizes
 from tests.unit.browsing import BASE, words
@@ -202,3 +203,33 @@ def test_a_publish_has_no_message_of_the_next_one_though_its_range_has_gaps(tmp_
     of_frames = [replace(each, dense=False) for each in publishes if each.adds_messages]
     found = [[str(n) for n in messages.positions_of(each)] for each in of_frames]
     assert found == [list(each.message_ids) for each in ids]
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_what_is_stored_of_many_publishes_is_looked_up_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dense: bool
+) -> None:
+    """A subscription that is a day behind goes on in seconds, also where retention has deleted
+    messages meanwhile, or where DataFrames were published: a look takes a request of its storage.
+    """
+    store = PubSub(None, str(tmp_path), clock=ManualClock(at(0)))
+    store.create_topic("flights")
+    ids = [int(*store.publish("flights", [b"a"]).message_ids) for _ in range(5)]
+    messages = store.tables.messages(store.get_topic("flights").uid)
+    if dense:
+        store.tables.lanes.control.delete(messages.table, [("position", "=", ids[2])])
+    new = messages.history.commits_after(0)
+    commits = [replace(each, dense=dense) for each in new.commits]
+    looks: list[str] = []
+    real = DirectLane.files
+
+    def files(lane: DirectLane, table: str) -> list[DataFile]:
+        looks.append(table)
+        return real(lane, table)
+
+    monkeypatch.setattr(DirectLane, "files", files)
+    parts = messages.absorb(replace(new, commits=commits))
+    assert len(looks) == 1
+    found = [each for part in parts for each in part.positions]
+    assert sorted(found) == [each for each in ids if not dense or each != ids[2]]
+    assert len(parts) == len(found), "each part has the time of its own publish"
