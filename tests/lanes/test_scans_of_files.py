@@ -13,6 +13,7 @@ from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.direct import scans as scans_module
 from pubsub_delta.tables.lanes.direct.filter_cache import FilterCache
+from pubsub_delta.tables.lanes.direct.table_snapshots import StoredFile
 from pubsub_delta.tables.lanes.scans import Window
 from tests.lanes.builders import NOON, at, messages, numbers, topic
 from tests.lanes.conftest import Bench, direct
@@ -162,3 +163,13 @@ def test_what_other_writers_left_out_of_a_message_is_null_or_empty(bench: Bench)
     assert found["data"].to_pylist() == [b"", b"a"]
     assert [each or "" for each in found["ordering_key"].to_pylist()] == ["", "k"]
     assert [dict(each or []) for each in found["attributes"].to_pylist()] == [{}, {"a": "1"}]
+
+
+def test_a_count_looks_at_each_file_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A topic of ten thousand files is counted in a second, and not in a minute."""
+    days = [numbers(10 * day, 10, time=at(days=day)) for day in range(6)]
+    table = topic(bench.lane, bench.table("messages", "0"), *days)
+    compared: list[StoredFile] = []
+    monkeypatch.setattr(StoredFile, "__eq__", lambda file, _: compared.append(file))
+    assert bench.scans.count(table, EVERYTHING) == (60, NOON)
+    assert not compared

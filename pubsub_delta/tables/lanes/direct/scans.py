@@ -189,9 +189,13 @@ def _asks_for_most(window: Window, file: StoredFile) -> bool:
 def _count(snapshot: TableSnapshot, window: Window) -> tuple[int, datetime | None]:
     """Count the rows of a window; for a file within it the count comes from the log."""
     files = _files(snapshot, window)
-    whole = [file for file in files if window.positions is None and _lies_within(file, window)]
+    whole: list[StoredFile] = []
+    others: list[StoredFile] = []
+    for file in files:
+        is_whole = window.positions is None and _lies_within(file, window)
+        (whole if is_whole else others).append(file)
     columns = ("position", "publish_time")
-    found = _rows_of(snapshot, [file for file in files if file not in whole], window, columns)
+    found = _rows_of(snapshot, others, window, columns)
     earliest = _earliest(found)
     for file in sorted(whole, key=lambda each: each.minimum["publish_time"]):
         if earliest is not None and file.minimum["publish_time"] >= earliest:
