@@ -179,4 +179,25 @@ BUGS_OF_MESSAGES = (
         '"DeliveryCount": str(attempt - 1),',
         '"DeliveryCount": str(attempt),',
     ),
+    Bug(
+        "a-look-for-each-publish",
+        "Who is a day behind waits for a request for each of its publishes.",
+        _STORED,
+        "told else self._stored(group)",
+        "told else (next(self._stored([each])) for each in group)",
+    ),
+    Bug(
+        "positions-of-files-without-statistics",
+        "Positions are given out twice where neither log nor statistics tell them.",
+        _COMMITS,
+        "        if None in known:\n",
+        "        if highest < 0 and None not in known:\n",
+    ),
+    Bug(
+        "each-file-is-compared-with-all-others",
+        "A topic of ten thousand files is counted for a minute.",
+        "tables/lanes/direct/scans.py",
+        "found = _rows_of(snapshot, others, window, columns)",
+        "found = _rows_of(snapshot, [f for f in files if f not in whole], window, columns)",
+    ),
 )

@@ -186,4 +186,11 @@ BUGS_OF_SCHEMAS = (
         "    check_range(schema.revisions, named, stored if same else None)",
         "    check_range(schema.revisions, named, None)",
     ),
+    Bug(
+        "a-date-must-be-one-of-pythons",
+        "A message in Avro's binary encoding is refused for a date that JSON may have.",
+        _AVRO,
+        "read = self._read(data, self._plain)",
+        "read = self._read(data, self.schema)",
+    ),
 )

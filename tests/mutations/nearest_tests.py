@@ -41,6 +41,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "storage_failures",
         "forked_processes",
         "lanes/test_added_columns",
+        "lanes/test_tables",
     ),
     "tables/lanes/direct/filters.py": ("stored_attributes", "lanes/test_scans"),
     "tables/lanes/direct/filter_cache.py": (
@@ -321,6 +322,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "races_with_retention",
         "cleaned_logs",
         "as_of",
+        "lanes/test_cut_logs",
     ),
     "tables/lanes/spark/stored.py": ("delta/test_pull",),
     "tables/lanes/spark/types.py": ("fuzz_sql",),
