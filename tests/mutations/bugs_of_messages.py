@@ -200,4 +200,11 @@ BUGS_OF_MESSAGES = (
         "found = _rows_of(snapshot, others, window, columns)",
         "found = _rows_of(snapshot, [f for f in files if f not in whole], window, columns)",
     ),
+    Bug(
+        "a-later-publish-reads-all-history",
+        "Each micro-batch into a topic with a schema reads all commits of the last days.",
+        "operations/publish.py",
+        "    if last is None or last <= version:\n",
+        "    if last is None or last == version:\n",
+    ),
 )

@@ -168,6 +168,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "races",
         "schema_publishing",
         "arrow_from_elsewhere",
+        "lanes/test_known_commits",
     ),
     "delivery/message_rows.py": ("arrow_from_elsewhere", "publish_calls"),
     "tables/arrow_types.py": ("arrow_from_elsewhere",),
