@@ -376,7 +376,7 @@ def test_null_data_of_other_writers_is_stored_as_it_is(bench: Bench) -> None:
     assert (row["data"], row["attributes"]) == (None, None)
 
 
-FORBIDDEN = "the table forbids this write .*remove it by ALTER TABLE"
+FORBIDDEN = "the table forbids this write .*remove it from the table"
 
 
 def test_what_a_table_is_made_to_forbid_is_refused_by_name(bench: Bench) -> None:

@@ -394,25 +394,3 @@ def test_a_type_within_itself_is_json() -> None:
     told = b'{"name": "a", "next": {"State": {"name": "b", "next": null}}}'
     read = codec.values(told, JSON, codec)
     assert json.loads(read["next"]) == {"name": "b", "next": None}
-
-
-@pytest.mark.parametrize(
-    ("type_", "value"),
-    [
-        (logical("int", "date"), 2**31 - 1),
-        (logical("int", "date"), -(2**31)),
-        (logical("long", "timestamp-micros"), 2**63 - 1),
-        (logical("int", "time-millis"), 86_400_000),
-        (logical("string", "uuid"), "no UUID"),
-    ],
-)
-def test_what_a_logical_type_cannot_show_is_accepted_in_both_encodings(
-    type_: Any, value: Any
-) -> None:
-    """Avro: a logical type is encoded as its underlying type, of which each value is data."""
-    definition, data = of(type_, value)
-    codec = AvroCodec(definition)
-    codec.check(data, JSON)
-    codec.check(avro_bytes(record({"name": "x", "type": type_["type"]}), {"x": value}), BINARY)
-    with pytest.raises(SchemaMismatch):
-        codec.values(data, JSON, codec)

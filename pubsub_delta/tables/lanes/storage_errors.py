@@ -67,8 +67,8 @@ def forbidden(table: str, why: str) -> FailedPrecondition:
     """Return the error for a write that a property or a constraint of the table forbids."""
     return FailedPrecondition(
         f"{table}: the table forbids this write ({why}); another program has set delta.appendOnly, "
-        "a CHECK constraint or NOT NULL, which tables of pubsub_delta do not have: remove it by "
-        "ALTER TABLE"
+        "a CHECK constraint or NOT NULL, which tables of pubsub_delta do not have: remove it "
+        "from the table"
     )
 
 
