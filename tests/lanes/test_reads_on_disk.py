@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -82,6 +83,27 @@ def test_the_messages_of_a_day_are_those_of_all_its_files(tmp_path: Path) -> Non
     store.publish("flights", [b"d"])
     found = [(each.day, each.message_count) for each in store.messages_by_day("flights")]
     assert found == [(at(0).date(), 3), (at(DAY).date(), 1)]
+
+
+def test_messages_of_a_day_are_counted_where_the_log_does_not_tell_their_number(
+    tmp_path: Path,
+) -> None:
+    """Delta: statistics are optional. A topic with messages is not shown as empty."""
+    clock = ManualClock(at(0))
+    store = PubSub(None, str(tmp_path), clock=clock)
+    store.create_topic("flights")
+    store.publish("flights", [b"a", b"b"])
+    clock.advance(DAY)
+    store.publish("flights", [b"c"])
+    log = tmp_path / "messages" / store.get_topic("flights").uid / "_delta_log"
+    commit = log / f"{1:020}.json"
+    actions = [json.loads(line) for line in commit.read_text().splitlines()]
+    for each in actions:
+        each.get("add", {}).pop("stats", None)
+    commit.write_text("\n".join(map(json.dumps, actions)))
+    other = PubSub(None, str(tmp_path), clock=clock)
+    found = [(each.day, each.message_count) for each in other.messages_by_day("flights")]
+    assert found == [(at(0).date(), 2), (at(DAY).date(), 1)]
 
 
 def test_a_search_finds_what_was_published_within_the_last_millisecond_of_a_file(

@@ -207,4 +207,11 @@ BUGS_OF_MESSAGES = (
         "    if last is None or last <= version:\n",
         "    if last is None or last == version:\n",
     ),
+    Bug(
+        "days-without-statistics-are-empty",
+        "A topic whose files have no statistics is shown as one without messages.",
+        _STORED,
+        "                unknown.add(each.publish_date)\n",
+        "                unknown.discard(each.publish_date)\n",
+    ),
 )

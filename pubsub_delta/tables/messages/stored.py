@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 
 import pyarrow as pa
 
-from pubsub_delta.clock import UTC
+from pubsub_delta.clock import UTC, end_of_day
 from pubsub_delta.policy.ack_state import Absorbed, Span
 from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
@@ -205,11 +205,20 @@ class StoredMessages:
         return self._fold(Window(positions, None, time - _MICROSECOND)) if positions else positions
 
     def count_by_day(self) -> dict[date, int]:
-        """Return the number of stored messages by day of publishing."""
+        """Return the number of stored messages by day of publishing.
+
+        Of days with a file whose number of rows the log does not tell, the times are read.
+        """
         counted: dict[date, int] = {}
+        unknown: set[date] = set()
         for each in self._lane.files(self._table):
             if each.publish_date is not None and each.rows:
                 counted[each.publish_date] = counted.get(each.publish_date, 0) + each.rows
+            elif each.publish_date is not None and each.rows is None:
+                unknown.add(each.publish_date)
+        for day in unknown:
+            start = datetime(day.year, day.month, day.day, tzinfo=UTC)
+            counted[day] = self._counted(Window(None, start, end_of_day(start)))[0]
         return counted
 
     def byte_count(self, spans: Sequence[Span] | None = None) -> int:
