@@ -197,8 +197,8 @@ BUGS_OF_MESSAGES = (
         "each-file-is-compared-with-all-others",
         "A topic of ten thousand files is counted for a minute.",
         "tables/lanes/direct/scans.py",
-        "found = _rows_of(snapshot, others, window, columns)",
-        "found = _rows_of(snapshot, [f for f in files if f not in whole], window, columns)",
+        "[f for f in files if f.path not in whole]",
+        "[f for f in files if f not in [*whole.values()]]",
     ),
     Bug(
         "a-later-publish-reads-all-history",
@@ -213,5 +213,12 @@ BUGS_OF_MESSAGES = (
         _STORED,
         "                unknown.add(each.publish_date)\n",
         "                unknown.discard(each.publish_date)\n",
+    ),
+    Bug(
+        "all-files-are-read-at-once",
+        "Who is far behind needs memory for the numbers of all its messages.",
+        "tables/lanes/direct/scans.py",
+        "range(0, len(files), _AT_ONCE))",
+        "range(0, len(files), len(files) or 1))",
     ),
 )
