@@ -155,15 +155,15 @@ BUGS_OF_SCHEMAS = (
         "repeated-and-refused",
         "A publish that has landed cannot be repeated once the schema has changed.",
         "operations/publish.py",
-        "    return messages.history.published_as(publish_id_of(idempotency_id)) is not None\n",
+        "    return messages.history.published_as(publish_id) is not None\n",
         "    return False\n",
     ),
     Bug(
         "repeated-and-forgotten",
         "A publish that has landed cannot be repeated once the log and the schema have changed.",
         "operations/publish.py",
-        "    if messages.was_last_of(idempotency_id):\n        return True\n",
-        "    if messages is None:\n        return True\n",
+        "        return last == version\n",
+        "        return False\n",
     ),
     Bug(
         "run-again-and-refused",
