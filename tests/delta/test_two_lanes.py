@@ -168,4 +168,4 @@ def test_what_is_stored_of_many_publishes_is_one_query(
     monkeypatch.setattr(SparkScans, "fold", fold)
     batch = both.spark_lane.pull(subscription)
     assert [message.data for message in batch] == [b"a", b"c", b"d"]
-    assert len(queries) == 1
+    assert len([each for each in queries if each.positions is None]) == 1
