@@ -276,12 +276,15 @@ def has_landed(messages: Messages, idempotency_id: tuple[str, int] | None) -> bo
     """Return whether an earlier attempt is known to have landed: the schema may refuse it by now.
 
     The table knows the last of each application at once, also where its history has forgotten it.
+    The history, which can be long, is read for an earlier one.
     """
     if idempotency_id is None:
         return False
-    if messages.was_last_of(idempotency_id):
-        return True
-    return messages.history.published_as(publish_id_of(idempotency_id)) is not None
+    publish_id, (application, version) = publish_id_of(idempotency_id), idempotency_id
+    last = messages.last_version_of(application)
+    if last is None or last <= version:
+        return last == version
+    return messages.history.published_as(publish_id) is not None
 
 
 def earlier(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]) -> PublishResult:

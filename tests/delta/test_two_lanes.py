@@ -9,6 +9,10 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from pubsub_delta import Aborted, AlreadyExists, NotFound, PubSub
+from pubsub_delta.policy.filters import Filter
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables.lanes.scans import Window
+from pubsub_delta.tables.lanes.spark import SparkScans
 from tests.conftest import Bench
 
 
@@ -143,3 +147,25 @@ def test_what_a_session_has_cached_of_the_store_hides_nothing_of_what_others_do(
     assert [each.data for each in both.direct.pull(name)] == [b"of the second"]
     for each in cached:
         each.unpersist()
+
+
+@pytest.mark.spark_lane
+def test_what_is_stored_of_many_publishes_is_one_query(
+    both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job for each of a day's publishes would take a day, where retention has deleted some."""
+    topic, subscription = both.pair()
+    ids = [int(*both.direct.publish(topic, [text]).message_ids) for text in ("a", "b", "c", "d")]
+    table = DeltaTable(f"{both.root}/messages/{both.direct.get_topic(topic).uid}")
+    table.delete(f"position = {ids[1]}")
+    queries: list[Window] = []
+    real = SparkScans.fold
+
+    def fold(scans: SparkScans, table: str, window: Window, *given: Filter | None) -> Positions:
+        queries.append(window)
+        return real(scans, table, window, *given)
+
+    monkeypatch.setattr(SparkScans, "fold", fold)
+    batch = both.spark_lane.pull(subscription)
+    assert [message.data for message in batch] == [b"a", b"c", b"d"]
+    assert len([each for each in queries if each.positions is None]) == 1

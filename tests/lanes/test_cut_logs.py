@@ -129,3 +129,21 @@ def test_dead_letters_that_have_landed_do_not_come_twice(
     assert list(other.maintain().dead_letters.values()) == [2]
     assert [each.data for each in other.pull("letters")] == [b"a", b"b", b"own"]
     assert world.states() == {}
+
+
+def test_positions_are_not_given_out_again_where_neither_log_nor_statistics_tell_them(
+    tmp_path: Path,
+) -> None:
+    """Delta: statistics are optional. No message id comes twice, whatever of the rest is gone."""
+    store = PubSub(None, str(tmp_path))
+    store.create_topic(TOPIC)
+    uid = store.get_topic(TOPIC).uid
+    topic = tmp_path / "messages" / uid
+    store.publish(TOPIC, [b"a"])
+    table = DeltaTable(topic)
+    table.alter.set_table_properties({"delta.dataSkippingStatsColumns": "data"})
+    before = [*map(int, store.publish(TOPIC, [b"b", b"c"]).message_ids)]
+    cut_log(topic, lambda: own_row(topic))
+    DeltaTable(tmp_path / "positions" / uid).restore(0)
+    after = [*map(int, PubSub(None, str(tmp_path)).publish(TOPIC, [b"d"]).message_ids)]
+    assert min(after) > max(before)

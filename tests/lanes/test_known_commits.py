@@ -10,6 +10,7 @@ import pytest
 from deltalake import DeltaTable
 
 from pubsub_delta import PubSub
+from pubsub_delta.operations.publish import has_landed
 from pubsub_delta.tables.lanes.direct import DirectLane
 
 LISTING = ("load_as_version", "update_incremental", "history")
@@ -93,3 +94,22 @@ def test_an_append_lands_after_commits_that_its_writer_has_not_seen(
     store.publish("till", ["last"])
     received = [message.data for message in store.pull("late")]
     assert received[3:] == [b"outrun", b"outran it", b"last"]
+
+
+def test_a_later_publish_of_an_application_reads_no_history(
+    store: PubSub, tmp_path: Path, looks: list[str]
+) -> None:
+    """Each micro-batch of a query into a topic with a schema asks whether it has landed; the log
+    has a commit for each of the last days.
+    """
+    store.publish("till", ["a"], idempotency_id=("app", 1))
+    store.publish("till", ["b"], idempotency_id=("app", 3))
+    messages = PubSub(None, str(tmp_path)).tables.messages(store.get_topic("till").uid)
+    messages.history.version()
+    looks.clear()
+    assert not has_landed(messages, ("app", 4))
+    assert has_landed(messages, ("app", 3))
+    assert "history" not in looks
+    assert has_landed(messages, ("app", 1))
+    assert not has_landed(messages, ("app", 2))
+    assert not has_landed(messages, ("another", 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -22,9 +23,10 @@ from pubsub_delta.console.security import ConsoleAccess
 from pubsub_delta.datasource import writing
 from pubsub_delta.operations import find
 from pubsub_delta.policy.message_queries import MessageQuery
-from pubsub_delta.tables.lanes.direct import scans
+from pubsub_delta.tables.lanes.direct import DirectLane, scans
 from pubsub_delta.tables.lanes.direct.open_tables import OpenTables
 from pubsub_delta.tables.lanes.direct.table_snapshots import StoredFile, TableSnapshot
+from pubsub_delta.tables.lanes.protocol import DataFile
 from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.messages import sizes
 from tests.unit.browsing import BASE, words
@@ -81,6 +83,27 @@ def test_the_messages_of_a_day_are_those_of_all_its_files(tmp_path: Path) -> Non
     store.publish("flights", [b"d"])
     found = [(each.day, each.message_count) for each in store.messages_by_day("flights")]
     assert found == [(at(0).date(), 3), (at(DAY).date(), 1)]
+
+
+def test_messages_of_a_day_are_counted_where_the_log_does_not_tell_their_number(
+    tmp_path: Path,
+) -> None:
+    """Delta: statistics are optional. A topic with messages is not shown as empty."""
+    clock = ManualClock(at(0))
+    store = PubSub(None, str(tmp_path), clock=clock)
+    store.create_topic("flights")
+    store.publish("flights", [b"a", b"b"])
+    clock.advance(DAY)
+    store.publish("flights", [b"c"])
+    log = tmp_path / "messages" / store.get_topic("flights").uid / "_delta_log"
+    commit = log / f"{1:020}.json"
+    actions = [json.loads(line) for line in commit.read_text().splitlines()]
+    for each in actions:
+        each.get("add", {}).pop("stats", None)
+    commit.write_text("\n".join(map(json.dumps, actions)))
+    other = PubSub(None, str(tmp_path), clock=clock)
+    found = [(each.day, each.message_count) for each in other.messages_by_day("flights")]
+    assert found == [(at(0).date(), 2), (at(DAY).date(), 1)]
 
 
 def test_a_search_finds_what_was_published_within_the_last_millisecond_of_a_file(
@@ -202,3 +225,33 @@ def test_a_publish_has_no_message_of_the_next_one_though_its_range_has_gaps(tmp_
     of_frames = [replace(each, dense=False) for each in publishes if each.adds_messages]
     found = [[str(n) for n in messages.positions_of(each)] for each in of_frames]
     assert found == [list(each.message_ids) for each in ids]
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_what_is_stored_of_many_publishes_is_looked_up_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dense: bool
+) -> None:
+    """A subscription that is a day behind goes on in seconds, also where retention has deleted
+    messages meanwhile, or where DataFrames were published: a look takes a request of its storage.
+    """
+    store = PubSub(None, str(tmp_path), clock=ManualClock(at(0)))
+    store.create_topic("flights")
+    ids = [int(*store.publish("flights", [b"a"]).message_ids) for _ in range(5)]
+    messages = store.tables.messages(store.get_topic("flights").uid)
+    if dense:
+        store.tables.lanes.control.delete(messages.table, [("position", "=", ids[2])])
+    new = messages.history.commits_after(0)
+    commits = [replace(each, dense=dense) for each in new.commits]
+    looks: list[str] = []
+    real = DirectLane.files
+
+    def files(lane: DirectLane, table: str) -> list[DataFile]:
+        looks.append(table)
+        return real(lane, table)
+
+    monkeypatch.setattr(DirectLane, "files", files)
+    parts = messages.absorb(replace(new, commits=commits))
+    assert len(looks) == 1
+    found = [each for part in parts for each in part.positions]
+    assert sorted(found) == [each for each in ids if not dense or each != ids[2]]
+    assert len(parts) == len(found), "each part has the time of its own publish"

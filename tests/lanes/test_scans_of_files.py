@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.direct import scans as scans_module
 from pubsub_delta.tables.lanes.direct.filter_cache import FilterCache
+from pubsub_delta.tables.lanes.direct.table_snapshots import StoredFile, TableSnapshot
 from pubsub_delta.tables.lanes.scans import Window
 from tests.lanes.builders import NOON, at, messages, numbers, topic
 from tests.lanes.conftest import Bench, direct
@@ -162,3 +164,34 @@ def test_what_other_writers_left_out_of_a_message_is_null_or_empty(bench: Bench)
     assert found["data"].to_pylist() == [b"", b"a"]
     assert [each or "" for each in found["ordering_key"].to_pylist()] == ["", "k"]
     assert [dict(each or []) for each in found["attributes"].to_pylist()] == [{}, {"a": "1"}]
+
+
+def test_a_count_looks_at_each_file_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A topic of ten thousand files is counted in a second, and not in a minute."""
+    days = [numbers(10 * day, 10, time=at(days=day)) for day in range(6)]
+    table = topic(bench.lane, bench.table("messages", "0"), *days)
+    compared: list[StoredFile] = []
+    monkeypatch.setattr(StoredFile, "__eq__", lambda file, _: compared.append(file))
+    assert bench.scans.count(table, EVERYTHING) == (60, NOON)
+    assert not compared
+
+
+def test_positions_of_many_files_are_read_a_few_files_at_a_time(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is far behind has a set of positions in memory, and not a number for each."""
+    gaps = [messages(0, b"", b"", position=[10 * n, 10 * n + 2]) for n in range(5)]
+    table = topic(bench.lane, bench.table("messages", "0"), *gaps)
+    together: list[int] = []
+    real = TableSnapshot.read
+
+    def read(snapshot: TableSnapshot, files: Sequence[StoredFile], *more: Any) -> list[pa.Table]:
+        together.append(len(files))
+        return real(snapshot, files, *more)
+
+    monkeypatch.setattr(TableSnapshot, "read", read)
+    monkeypatch.setattr(scans_module, "_AT_ONCE", 2)
+    assert [*bench.scans.fold(table, EVERYTHING)] == [
+        n + k for n in range(0, 50, 10) for k in (0, 2)
+    ]
+    assert together == [2, 2, 1]

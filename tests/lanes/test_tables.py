@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 
+from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.lanes.direct import DirectLane
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import Condition, Conflict, Lane, Merge, TableMissing, Where
@@ -372,3 +374,23 @@ def test_null_data_of_other_writers_is_stored_as_it_is(bench: Bench) -> None:
     table = topic(bench.lane, bench.table("messages", "0"), messages(0, None, attributes=[None]))
     (row,) = bench.lane.read(table).to_pylist()
     assert (row["data"], row["attributes"]) == (None, None)
+
+
+FORBIDDEN = "the table forbids this write .*remove it from the table"
+
+
+def test_what_a_table_is_made_to_forbid_is_refused_by_name(bench: Bench) -> None:
+    # "Only documented errors": another program has set a property, or added a constraint
+    table = bench.table("positions", "0")
+    bench.lane.create(table, POSITIONS, next_position(0))
+    stored = DeltaTable(bench.path("positions", "0"))
+    stored.alter.set_table_properties({"delta.appendOnly": "true"})
+    with pytest.raises(FailedPrecondition, match=FORBIDDEN):
+        bench.lane.merge(table, next_position(1, was=0), CAS)
+    with pytest.raises(FailedPrecondition, match=FORBIDDEN):
+        bench.lane.delete(table, ())
+    topic(bench.lane, bench.table("messages", "0"))
+    stored = DeltaTable(bench.path("messages", "0"))
+    stored.alter.add_constraint({"theirs": "position < 5"})
+    with pytest.raises(FailedPrecondition, match=FORBIDDEN):
+        bench.lane.append(bench.table("messages", "0"), numbers(4, 2), "publish")

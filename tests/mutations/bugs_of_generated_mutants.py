@@ -390,7 +390,7 @@ BUGS_OF_GENERATED_MUTANTS = (
         "a-publish-has-messages-of-the-next-one",
         "A publish of a DataFrame has the first messages of the next publish, too.",
         "tables/messages/stored.py",
-        "return self._stored(first, end - 1, publish.publish_time)",
-        "return self._stored(first, end + 1, publish.publish_time)",
+        "max(each.end_position for each in publishes) - 1,",
+        "max(each.end_position for each in publishes) + 1,",
     ),
 )

@@ -104,4 +104,21 @@ BUGS_OF_OTHER_PROGRAMS = (
         "        except BaseException:  # httpcore keeps",
         "        except OSError:  # httpcore keeps",
     ),
+    Bug(
+        "what-a-table-forbids-ends-in-deltalakes-error",
+        "A table that another program has made append-only ends in an error of deltalake's.",
+        "tables/lanes/direct/errors.py",
+        "    if isinstance(error, DeltaError) and _FORBIDDEN.search(text):\n",
+        "    if isinstance(error, OSError) and _FORBIDDEN.search(text):\n",
+    ),
+    Bug(
+        "what-a-table-forbids-ends-in-sparks-error",
+        "A table that another program has made append-only ends in an error of Spark's.",
+        "tables/lanes/spark/errors.py",
+        "        if table is not None and rule is not None:\n",
+        "        if table is None and rule is not None:\n",
+        needs_spark=(
+            "tests/lanes/test_tables.py::test_what_a_table_is_made_to_forbid_is_refused_by_name",
+        ),
+    ),
 )

@@ -53,8 +53,8 @@ BUGS_OF_PROMISES = (
         "restored-row-with-a-cut-log",
         "Positions are given out twice after a restore, where the log tells of no publish.",
         "tables/messages/commits.py",
-        "return max((each + 1 for each in positions if each is not None), default=0)",
-        "return 0",
+        "        return highest + 1\n",
+        "        return 0\n",
     ),
     Bug(
         "forked-process-waits",

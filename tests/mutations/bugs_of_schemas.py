@@ -155,15 +155,15 @@ BUGS_OF_SCHEMAS = (
         "repeated-and-refused",
         "A publish that has landed cannot be repeated once the schema has changed.",
         "operations/publish.py",
-        "    return messages.history.published_as(publish_id_of(idempotency_id)) is not None\n",
+        "    return messages.history.published_as(publish_id) is not None\n",
         "    return False\n",
     ),
     Bug(
         "repeated-and-forgotten",
         "A publish that has landed cannot be repeated once the log and the schema have changed.",
         "operations/publish.py",
-        "    if messages.was_last_of(idempotency_id):\n        return True\n",
-        "    if messages is None:\n        return True\n",
+        "        return last == version\n",
+        "        return False\n",
     ),
     Bug(
         "run-again-and-refused",
@@ -185,5 +185,12 @@ BUGS_OF_SCHEMAS = (
         "delivery/schemas.py",
         "    check_range(schema.revisions, named, stored if same else None)",
         "    check_range(schema.revisions, named, None)",
+    ),
+    Bug(
+        "a-date-must-be-one-of-pythons",
+        "A message in Avro's binary encoding is refused for a date that JSON may have.",
+        _AVRO,
+        "read = self._read(data, self._plain)",
+        "read = self._read(data, self.schema)",
     ),
 )

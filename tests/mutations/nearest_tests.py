@@ -41,6 +41,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "storage_failures",
         "forked_processes",
         "lanes/test_added_columns",
+        "lanes/test_tables",
     ),
     "tables/lanes/direct/filters.py": ("stored_attributes", "lanes/test_scans"),
     "tables/lanes/direct/filter_cache.py": (
@@ -167,6 +168,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "races",
         "schema_publishing",
         "arrow_from_elsewhere",
+        "lanes/test_known_commits",
     ),
     "delivery/message_rows.py": ("arrow_from_elsewhere", "publish_calls"),
     "tables/arrow_types.py": ("arrow_from_elsewhere",),
@@ -321,6 +323,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "races_with_retention",
         "cleaned_logs",
         "as_of",
+        "lanes/test_cut_logs",
     ),
     "tables/lanes/spark/stored.py": ("delta/test_pull",),
     "tables/lanes/spark/types.py": ("fuzz_sql",),

@@ -121,32 +121,33 @@ class AvroCodec:
         if encoding is Encoding.JSON:
             self._json.datum(data)
         else:
-            read = self._read(data)
+            # Avro: a number is a date beyond what Python has, or a text no UUID, and is valid data.
+            read = self._read(data, self._plain)
             if not self._is_walked and not self._writes(read, data):
                 self._walker.check(data)  # extra bytes, wrong indexes, or blocks with sizes
 
     def _writes(self, datum: Any, data: bytes) -> bool:
         """Return whether data is how ``fastavro`` writes a datum.
 
-        It guesses the branch of a union, and takes a string for a date there.
+        It guesses the branch of a union.
         """
         try:
-            return self._written(datum) == data
+            return self._written(datum, self._plain) == data
         except Exception:
             return False
 
-    def _written(self, datum: Any) -> bytes:
+    def _written(self, datum: Any, schema: Any) -> bytes:
         out = BytesIO()
-        fastavro.schemaless_writer(out, self.schema, datum)
+        fastavro.schemaless_writer(out, schema, datum)
         return out.getvalue()
 
     def values(self, data: bytes, encoding: Encoding, reader: AvroCodec) -> dict[str, Any]:
         """Return the fields of a message, by the schema of another revision; SchemaMismatch."""
         if encoding is Encoding.JSON:
-            data = self._written(self._json.datum(data))
+            data = self._written(self._json.datum(data), self.schema)
         if reader is not self:
             data = self._resolved(data, reader)
-        found = reader._read(data)
+        found = reader._read(data, reader.schema)
         return {name: valued(found[name], type_) for name, type_ in reader.fields.fields}
 
     def _resolved(self, data: bytes, reader: AvroCodec) -> bytes:
@@ -158,9 +159,7 @@ class AvroCodec:
             self._walker.check(data)
         with _reading():
             datum = fastavro.schemaless_reader(BytesIO(data), self._plain, reader._plain)
-            out = BytesIO()
-            fastavro.schemaless_writer(out, reader._plain, datum)
-        return out.getvalue()
+            return self._written(datum, reader._plain)
 
     @cached_property
     def _plain(self) -> Any:
@@ -170,11 +169,11 @@ class AvroCodec:
         read_defaults(schema, named)
         return schema
 
-    def _read(self, data: bytes) -> Any:
+    def _read(self, data: bytes, schema: Any) -> Any:
         if self._is_walked:
             self._walker.check(data)
         with _reading():
-            return fastavro.schemaless_reader(BytesIO(data), self.schema, None)
+            return fastavro.schemaless_reader(BytesIO(data), schema, None)
 
 
 @contextmanager

@@ -63,6 +63,15 @@ class StorageRefused(FailedPrecondition):
     """The storage refuses a request of this process, for want of credentials or a permission."""
 
 
+def forbidden(table: str, why: str) -> FailedPrecondition:
+    """Return the error for a write that a property or a constraint of the table forbids."""
+    return FailedPrecondition(
+        f"{table}: the table forbids this write ({why}); another program has set delta.appendOnly, "
+        "a CHECK constraint or NOT NULL, which tables of pubsub_delta do not have: remove it "
+        "from the table"
+    )
+
+
 @contextmanager
 def translating_storage_errors(table: str | None = None) -> Iterator[None]:
     """Raise errors about files that cannot be read or written as errors of this library.

@@ -14,9 +14,11 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any
 
+import pyarrow.compute as pc
+
 from pubsub_delta.clock import from_micros, to_micros
 from pubsub_delta.errors import DataLoss
-from pubsub_delta.tables.lanes.protocol import Lane, LoggedCommit
+from pubsub_delta.tables.lanes.protocol import Lane, LoggedCommit, Where
 
 _FIRST_READ = 20
 """The commits to read first to find new ones; most consumers are not further behind."""
@@ -299,14 +301,19 @@ class History:
         """Return the end of the highest range that a publish was given, so far as is known.
 
         The last publishes tell, behind whatever maintenance has committed since. Where the log does
-        not reach back to one, the stored messages tell.
+        not reach back to one, the stored messages tell: by their statistics, or read without.
         """
         for count in (_FIRST_READ, None):
             commits = self._last(count)
             if any(each.adds_messages for each in commits) or commits[-1].version == 0:
                 return max(each.end_position for each in commits)
-        positions = (each.position_max for each in self._lane.files(self._table))
-        return max((each + 1 for each in positions if each is not None), default=0)
+        known = [each.position_max for each in self._lane.files(self._table)]
+        highest = max((each for each in known if each is not None), default=-1)
+        if None in known:
+            above: Where = [("position", ">", highest)]
+            positions = self._lane.read(self._table, above, ["position"])["position"]
+            highest = max(highest, pc.max(positions).as_py() or -1)
+        return highest + 1
 
     def logged(self, limit: int | None = None) -> list[LoggedCommit]:
         """Return the last commits in the log, newest first; with ``limit=None`` all."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import pyarrow as pa
 
-from pubsub_delta.clock import UTC
+from pubsub_delta.clock import UTC, end_of_day
 from pubsub_delta.policy.ack_state import Absorbed, Span
 from pubsub_delta.policy.filter_terms import Filter
 from pubsub_delta.policy.positions import Positions
@@ -58,43 +58,50 @@ class StoredMessages:
         """
         if new.is_complete:
             adding = [commit for commit in new.commits if commit.may_add(earliest, before)]
-            parts = (self._added(commit, new.removes_messages) for commit in adding)
-            found = [part for part in parts if part]
+            found = self._added(adding, new.removes_messages)
         else:
             found = self._parts(earliest, None if before is None else before - _MICROSECOND)
         return found if filter_ is None else self._passing(found, filter_)
 
-    def _added(self, publish: Commit, removed: bool) -> Absorbed | None:
-        """Return the stored messages of a publish."""
-        time = publish.publish_time
-        assert time is not None
-        found = self.positions_of(publish)
-        if removed and publish.dense:
-            found &= self._stored(found.min, found.max, time)
-        return Absorbed(found, time, time) if found else None
+    def _added(self, publishes: Sequence[Commit], removed: bool) -> list[Absorbed]:
+        """Return the stored messages of publishes.
+
+        Those of neighbours that their commits do not tell are read together: one read for each of
+        thousands would take hours.
+        """
+        found: list[Absorbed] = []
+        for told, some in groupby(publishes, lambda each: each.dense and not removed):
+            group = list(some)
+            parts = map(self.positions_of, group) if told else self._stored(group)
+            for each, positions in zip(group, parts, strict=True):
+                assert each.publish_time is not None
+                if positions:
+                    found.append(Absorbed(positions, each.publish_time, each.publish_time))
+        return found
 
     def positions_of(self, publish: Commit) -> Positions:
         """Return the positions of the messages of a publish."""
         first, end = publish.first_position, publish.end_position
         if publish.dense:
             return Positions.between(first, end - 1) if end > first else Positions()
-        assert publish.publish_time is not None
-        return self._stored(first, end - 1, publish.publish_time)
+        return next(self._stored([publish]))
 
-    def _stored(self, first: int, last: int, time: datetime) -> Positions:
-        """Return the stored positions of a range, of messages published at a time.
+    def _stored(self, publishes: Sequence[Commit]) -> Iterator[Positions]:
+        """Yield the stored positions of each of some publishes.
 
         A file whose positions are one run by its statistics is not opened. The range of a DataFrame
         has far more positions than messages, so it never becomes a set.
         """
+        first, last = _range(publishes)
         if self._lane.name == "direct":
             files = [each for each in self._lane.files(self._table) if _overlaps(each, first, last)]
             files.sort(key=lambda each: each.position_min or 0)
             apart = all((a.position_max or 0) < (b.position_min or 0) for a, b in pairwise(files))
             whole = [run for each in files if (run := _run_of(each)) is not None]
             if apart and len(whole) == len(files):
-                return Positions.union(whole).within(first, last)
-        return self._fold(Window(None, time, time)).within(first, last)
+                return _of_each(publishes, Positions.union(whole))
+        times = [each.publish_time for each in publishes if each.publish_time is not None]
+        return _of_each(publishes, self._fold(Window(None, min(times), max(times))))
 
     def _passing(self, parts: list[Absorbed], filter_: Filter) -> list[Absorbed]:
         if not parts:
@@ -135,7 +142,7 @@ class StoredMessages:
         """Return the messages published between two times, and the first publish time."""
         publishes = self.history.publishes_within(earliest, latest)
         if publishes is not None:
-            parts = [part for part in (self._added(c, False) for c in publishes) if part]
+            parts = self._added(publishes, False)
         else:
             parts = self._parts(earliest, latest)
         first = min((part.publish_time_min for part in parts), default=None)
@@ -198,11 +205,20 @@ class StoredMessages:
         return self._fold(Window(positions, None, time - _MICROSECOND)) if positions else positions
 
     def count_by_day(self) -> dict[date, int]:
-        """Return the number of stored messages by day of publishing."""
+        """Return the number of stored messages by day of publishing.
+
+        Of days with a file whose number of rows the log does not tell, the times are read.
+        """
         counted: dict[date, int] = {}
+        unknown: set[date] = set()
         for each in self._lane.files(self._table):
             if each.publish_date is not None and each.rows:
                 counted[each.publish_date] = counted.get(each.publish_date, 0) + each.rows
+            elif each.publish_date is not None and each.rows is None:
+                unknown.add(each.publish_date)
+        for day in unknown:
+            start = datetime(day.year, day.month, day.day, tzinfo=UTC)
+            counted[day] = self._counted(Window(None, start, end_of_day(start)))[0]
         return counted
 
     def byte_count(self, spans: Sequence[Span] | None = None) -> int:
@@ -234,6 +250,25 @@ def _on_whole_days(*groups: Sequence[Span]) -> Iterator[Window]:
 def day_of(time: datetime) -> date:
     """Return the day of a time in UTC: a value of ``publish_date``."""
     return time.astimezone(UTC).date()
+
+
+def _range(publishes: Sequence[Commit]) -> tuple[int, int]:
+    """Return the first and the last position that some publishes may have."""
+    return (
+        min(each.first_position for each in publishes),
+        max(each.end_position for each in publishes) - 1,
+    )
+
+
+def _of_each(publishes: Sequence[Commit], stored: Positions) -> Iterator[Positions]:
+    """Yield those of some positions that each publish has; by halves, as each step copies them."""
+    stored = stored.within(*_range(publishes))
+    if len(publishes) == 1:
+        yield stored
+        return
+    half = len(publishes) // 2
+    for part in (publishes[:half], publishes[half:]):
+        yield from _of_each(part, stored)
 
 
 def _overlaps(file: DataFile, first: int, last: int) -> bool:

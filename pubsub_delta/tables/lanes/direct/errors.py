@@ -17,7 +17,11 @@ from deltalake.exceptions import (
 from pubsub_delta.errors import FailedPrecondition, PubSubError, Unavailable
 from pubsub_delta.tables.lanes.direct.forks import check_not_forked, refusal_of_panic
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
-from pubsub_delta.tables.lanes.storage_errors import StorageRefused, translate_error_of
+from pubsub_delta.tables.lanes.storage_errors import (
+    StorageRefused,
+    forbidden,
+    translate_error_of,
+)
 
 FAILURES = (CommitFailedError, DeltaError, OSError)
 """The errors of maintenance that the next run can repair."""
@@ -29,6 +33,7 @@ _FEATURES = re.compile(
     r"Unsupported table features|Feature '\S+' is not supported|catalog-managed table"
 )
 """Table features that ``deltalake`` does not write, or does not read."""
+_FORBIDDEN = re.compile(r"table is append-only|rows failed validation check")
 _NO_TABLE = re.compile(
     r"Path does not exist|[Nn]ot a [Dd]elta table|No files in log segment|no log files"
 )
@@ -104,6 +109,8 @@ def _translated(error: Exception, table: str) -> Exception | None:
     first = text.splitlines()[0] if text else type(error).__name__
     if isinstance(error, CommitFailedError) and _LOST_RACE.search(text):
         return Conflict(f"{table}: {first}")
+    if isinstance(error, DeltaError) and _FORBIDDEN.search(text):
+        return forbidden(table, first)
     if isinstance(error, TableNotFoundError):
         if "Unknown scheme" in text:
             return FailedPrecondition(

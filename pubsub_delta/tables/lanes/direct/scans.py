@@ -27,6 +27,8 @@ _PART = 15
 """Bits of a position within a part, which has 32,768 positions and two publish times."""
 _SLICE = 32 * 1024 * 1024
 """The most bytes of files whose rows are in memory at once in a batched read."""
+_AT_ONCE = 16
+"""The files whose positions are in memory as numbers; a set of all takes far less."""
 _BATCH = 65_536
 _END = 2**63 - 1
 _CUT_OFF = timedelta(milliseconds=1)
@@ -141,7 +143,9 @@ def _fold(snapshot: TableSnapshot, window: Window) -> Positions:
         files = [file for file in files if not file.is_run()]
     every = Positions.union(known)
     stored = every if window.positions is None else every & window.positions
-    return stored | _positions(_rows_of(snapshot, files, window, ("position",)))
+    some = (files[place : place + _AT_ONCE] for place in range(0, len(files), _AT_ONCE))
+    read = (_positions(_rows_of(snapshot, each, window, ("position",))) for each in some)
+    return stored | Positions.union(read)
 
 
 def _fold_passing(
@@ -189,16 +193,16 @@ def _asks_for_most(window: Window, file: StoredFile) -> bool:
 def _count(snapshot: TableSnapshot, window: Window) -> tuple[int, datetime | None]:
     """Count the rows of a window; for a file within it the count comes from the log."""
     files = _files(snapshot, window)
-    whole = [file for file in files if window.positions is None and _lies_within(file, window)]
+    whole = {f.path: f for f in files if window.positions is None and _lies_within(f, window)}
     columns = ("position", "publish_time")
-    found = _rows_of(snapshot, [file for file in files if file not in whole], window, columns)
+    found = _rows_of(snapshot, [f for f in files if f.path not in whole], window, columns)
     earliest = _earliest(found)
-    for file in sorted(whole, key=lambda each: each.minimum["publish_time"]):
+    for file in sorted(whole.values(), key=lambda each: each.minimum["publish_time"]):
         if earliest is not None and file.minimum["publish_time"] >= earliest:
             break
         first = _earliest(_rows_of(snapshot, [file], window, columns))
         earliest = min((each for each in (earliest, first) if each is not None), default=None)
-    return found.num_rows + sum(file.rows or 0 for file in whole), earliest
+    return found.num_rows + sum(file.rows or 0 for file in whole.values()), earliest
 
 
 def _earliest(rows: pa.Table) -> datetime | None:

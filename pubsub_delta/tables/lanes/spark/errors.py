@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pubsub_delta.errors import DataLoss, FailedPrecondition, PubSubError
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
 from pubsub_delta.tables.lanes.spark.types import normal
-from pubsub_delta.tables.lanes.storage_errors import translate_error
+from pubsub_delta.tables.lanes.storage_errors import forbidden, translate_error
 
 _CONFLICTS = re.compile(
     r"DELTA_CONCURRENT_|DELTA_METADATA_CHANGED|DELTA_PROTOCOL_CHANGED"
@@ -33,6 +33,9 @@ _REFUSED = re.compile(
     r"|AccessControlException|Py4JSecurityException|Permission denied: user="
 )
 """Errors of platforms for a path, table or schema without permission."""
+_FORBIDDEN = re.compile(
+    r"DELTA_(?:CANNOT_MODIFY_APPEND_ONLY|VIOLATE_CONSTRAINT_WITH_VALUES|NOT_NULL_CONSTRAINT_VIOLATED)"
+)
 _OCCUPIED = ("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "LOCATION_ALREADY_EXISTS")
 """Conditions for files at the location of a table that the catalog does not have."""
 _WRITTEN = re.compile(r"failed while writing rows to \S+", re.IGNORECASE)
@@ -96,6 +99,9 @@ def translating_errors(table: str | None, *, of_others: bool = False) -> Iterato
                 f"{table}: that version is not kept ({_first_line(error)}); "
                 "delta.logRetentionDuration of the table says how long versions are kept"
             ) from error
+        rule = _FORBIDDEN.search(f"{condition} {error}")
+        if table is not None and rule is not None:
+            raise forbidden(table, rule[0]) from error
         translated = translate_error(error, None if of_others else table)
         if translated is None or (
             of_others and isinstance(translated, DataLoss) and _names_no_table(error)
