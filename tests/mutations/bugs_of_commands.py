@@ -89,7 +89,7 @@ BUGS_OF_COMMANDS = (
     ),
     Bug(
         "detail-that-cannot-be-read-hides-an-error",
-        "As above, for one of the details.",
+        "A detail that cannot be read hides the error of a server.",
         "cli/endpoint/errors.py",
         "    with suppress(DecodeError):",
         "    with suppress(UnicodeError):",
