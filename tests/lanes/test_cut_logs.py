@@ -131,18 +131,20 @@ def test_dead_letters_that_have_landed_do_not_come_twice(
     assert world.states() == {}
 
 
+@pytest.mark.parametrize("told", [[], [b"a"]], ids=["one-message", "some-with-statistics"])
 def test_positions_are_not_given_out_again_where_neither_log_nor_statistics_tell_them(
-    tmp_path: Path,
+    told: list[bytes], tmp_path: Path
 ) -> None:
     """Delta: statistics are optional. No message id comes twice, whatever of the rest is gone."""
     store = PubSub(None, str(tmp_path))
     store.create_topic(TOPIC)
     uid = store.get_topic(TOPIC).uid
     topic = tmp_path / "messages" / uid
-    store.publish(TOPIC, [b"a"])
+    if told:
+        store.publish(TOPIC, told)
     table = DeltaTable(topic)
     table.alter.set_table_properties({"delta.dataSkippingStatsColumns": "data"})
-    before = [*map(int, store.publish(TOPIC, [b"b", b"c"]).message_ids)]
+    before = [*map(int, store.publish(TOPIC, [b"b", *told]).message_ids)]
     cut_log(topic, lambda: own_row(topic))
     DeltaTable(tmp_path / "positions" / uid).restore(0)
     after = [*map(int, PubSub(None, str(tmp_path)).publish(TOPIC, [b"d"]).message_ids)]

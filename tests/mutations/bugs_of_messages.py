@@ -190,8 +190,8 @@ BUGS_OF_MESSAGES = (
         "positions-of-files-without-statistics",
         "Positions are given out twice where neither log nor statistics tell them.",
         _COMMITS,
-        "        if None in known:\n",
-        "        if highest < 0 and None not in known:\n",
+        "        if None in told:\n",
+        "        if highest < 0 and None not in told:\n",
     ),
     Bug(
         "each-file-is-compared-with-all-others",

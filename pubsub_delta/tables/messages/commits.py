@@ -307,12 +307,12 @@ class History:
             commits = self._last(count)
             if any(each.adds_messages for each in commits) or commits[-1].version == 0:
                 return max(each.end_position for each in commits)
-        known = [each.position_max for each in self._lane.files(self._table)]
-        highest = max((each for each in known if each is not None), default=-1)
-        if None in known:
+        told = [each.position_max for each in self._lane.files(self._table)]
+        highest = max((each for each in told if each is not None), default=-1)
+        if None in told:
             above: Where = [("position", ">", highest)]
-            positions = self._lane.read(self._table, above, ["position"])["position"]
-            highest = max(highest, pc.max(positions).as_py() or -1)
+            found = self._lane.read(self._table, above, ["position"])["position"]
+            highest = pc.max(found).as_py() if len(found) else highest
         return highest + 1
 
     def logged(self, limit: int | None = None) -> list[LoggedCommit]:
