@@ -85,9 +85,21 @@ def append(rows: DataFrame, output: str, *, merge_schema: bool, **options: Any) 
     try:
         _append(rows, output, options)
     except AnalysisException as error:
-        why = next(iter(str(error).splitlines()), "")
         hint = "" if merge_schema else "; --merge-schema adds columns that the table does not have"
-        raise InvalidArgument(f"--output: {output!r} cannot be written: {why}{hint}") from None
+        raise _cannot_be_written(output, sources.first_line(error) + hint) from None
+    except Exception as error:  # Spark hands on an error of Java, which has no class in Python
+        refused = _NO_TABLE_THERE.search(str(error))
+        if refused is None:
+            raise
+        why = f"{refused[0]}: a file is there, or the folder may not be written"
+        raise _cannot_be_written(output, why) from None
+
+
+_NO_TABLE_THERE = re.compile(r"\[DELTA_CANNOT_CREATE_LOG_PATH\][^\n]*")
+
+
+def _cannot_be_written(output: str, why: str) -> InvalidArgument:
+    return InvalidArgument(f"--output: {output!r} cannot be written: {why}")
 
 
 _TRANSACTION = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")

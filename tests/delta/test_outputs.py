@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
+import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
+from pubsub_delta import InvalidArgument
 from pubsub_delta.jobs import outputs
 
 
@@ -53,3 +55,13 @@ def test_a_table_of_the_catalog_may_be_created_meanwhile_too(
         created.touch()
         job.result()
     assert sorted(row["id"] for row in spark.table(f"{schema}.out").collect()) == [0, 1, 9]
+
+
+def test_where_a_file_is_no_table_is_made_and_that_is_told_by_name(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    # "Bad input gets a clear error": a job ends with exit code 3, not with a traceback
+    (tmp_path / "taken").write_text("a file")
+    output = str(tmp_path / "taken")
+    with pytest.raises(InvalidArgument, match=f"--output: '{output}' cannot be written: "):
+        outputs.append(spark.range(1), output, merge_schema=False)

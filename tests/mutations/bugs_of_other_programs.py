@@ -118,7 +118,7 @@ BUGS_OF_OTHER_PROGRAMS = (
         "        if table is not None and rule is not None:\n",
         "        if table is None and rule is not None:\n",
         needs_spark=(
-            "tests/lanes/test_tables.py::test_what_a_table_is_made_to_forbid_is_refused_by_name",
+            "tests/spark_lane/test_tables.py::test_what_a_table_is_made_to_forbid_is_refused_by_name",
         ),
     ),
 )

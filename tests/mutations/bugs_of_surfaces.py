@@ -109,6 +109,17 @@ BUGS_OF_SURFACES = (
         "highlight=False, emoji=False)",
     ),
     Bug(
+        "file-in-the-place-of-an-output-is-unexpected",
+        "A job whose output is a file ends with a traceback.",
+        "jobs/outputs.py",
+        "        if refused is None:\n",
+        "        if refused is not None:\n",
+        needs_spark=(
+            "tests/delta/test_outputs.py::"
+            "test_where_a_file_is_no_table_is_made_and_that_is_told_by_name",
+        ),
+    ),
+    Bug(
         "query-is-read-after-the-lease",
         "A query that is no SQL ends a draining job with a traceback, and its messages are leased.",
         "jobs/consume.py",

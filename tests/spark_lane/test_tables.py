@@ -319,3 +319,15 @@ def test_files_are_told_and_made_fewer(lane: SparkLane, topic: str) -> None:
     with pytest.raises(FailedPrecondition, match="Spark lane cannot remove the commits"):
         lane.clean_log(topic, timedelta(days=8))
     assert [file.rows for file in lane.files(topic)] == [4]
+
+
+def test_what_a_table_is_made_to_forbid_is_refused_by_name(lane: SparkLane, topic: str) -> None:
+    """ "Only documented errors": another program has set a property, or added a constraint."""
+    forbidden = "the table forbids this write .*remove it from the table"
+    lane.append(topic, messages(0, 1), "first")
+    lane.spark.sql(f"ALTER TABLE {topic} ADD CONSTRAINT theirs CHECK (position < 5)")
+    with pytest.raises(FailedPrecondition, match=forbidden):
+        lane.append(topic, messages(5), "second")
+    lane.spark.sql(f"ALTER TABLE {topic} SET TBLPROPERTIES ('delta.appendOnly' = 'true')")
+    with pytest.raises(FailedPrecondition, match=forbidden):
+        lane.delete(topic, ())
