@@ -26,6 +26,8 @@ _RACES = re.compile(
 """Delta's and Spark's errors where somebody else has created a table, or given it columns, since
 this append began. It has written nothing then, and succeeds when it is made again.
 """
+_NO_TABLE_THERE = re.compile(r"\[DELTA_CANNOT_CREATE_LOG_PATH\][^\n]*")
+"""Delta's error for a file, or for a folder that may not be written, in the place of a table."""
 
 
 def _lost_a_race(error: BaseException) -> bool:
@@ -93,9 +95,6 @@ def append(rows: DataFrame, output: str, *, merge_schema: bool, **options: Any) 
             raise
         why = f"{refused[0]}: a file is there, or the folder may not be written"
         raise _cannot_be_written(output, why) from None
-
-
-_NO_TABLE_THERE = re.compile(r"\[DELTA_CANNOT_CREATE_LOG_PATH\][^\n]*")
 
 
 def _cannot_be_written(output: str, why: str) -> InvalidArgument:
