@@ -89,6 +89,11 @@ class PulledBatch:
         """The end of the lease, as the pull set it; None for an empty batch."""
         return None if self._lease is None else self._lease.until
 
+    @property
+    def ack_deadline_seconds(self) -> int:
+        """The length of the lease, as the pull set it; 0 for an empty batch."""
+        return 0 if self._lease is None else self._lease.source.subscription.ack_deadline_seconds
+
     def ack(self, ids: AckIds | None = None, *, where: Column | None = None) -> AckResult:
         """Acknowledge the whole batch, or the given ack ids, or the rows that meet a condition.
 

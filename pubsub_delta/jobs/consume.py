@@ -68,8 +68,7 @@ def consume(
                 batch = store.pull(subscription, batch_size)
                 if batch.message_count:
                     waiting_since, left = None, 0
-                    deadline = store.get_subscription(subscription).ack_deadline_seconds
-                    with leases.extended(batch, deadline):
+                    with leases.extended(batch, batch.ack_deadline_seconds):
                         rows = transformed(batch, query).coalesce(1)
                         outputs.append(rows, output, merge_schema=merge_schema)
                     outcome = batch.ack()

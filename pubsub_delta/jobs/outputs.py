@@ -48,7 +48,7 @@ def _append(rows: DataFrame, output: str, options: dict[str, Any]) -> None:
         writer.saveAsTable(output)
 
 
-_MESSAGES = (
+MESSAGES = (
     "ack_id STRING, message_id STRING, publish_time TIMESTAMP, data BINARY, "
     "attributes MAP<STRING,STRING>, ordering_key STRING, delivery_attempt INT"
 )
@@ -64,7 +64,7 @@ def check_query(spark: SparkSession, query: str | None) -> None:
             f"--query: {query!r} does not read from {{messages}}; FROM {{messages}} is needed"
         )
     try:
-        spark.sql(query, messages=spark.createDataFrame([], _MESSAGES))
+        spark.sql(query, messages=spark.createDataFrame([], MESSAGES))
     except (AnalysisException, LookupError, ValueError, AttributeError) as error:
         raise InvalidArgument(
             f"--query: {query!r} cannot be run: {sources.first_line(error)}; SQL over {{messages}} "

@@ -13,7 +13,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
-from pubsub_delta import InvalidArgument
+from pubsub_delta import InvalidArgument, PubSub
 from pubsub_delta.jobs import outputs
 
 
@@ -55,6 +55,16 @@ def test_a_table_of_the_catalog_may_be_created_meanwhile_too(
         created.touch()
         job.result()
     assert sorted(row["id"] for row in spark.table(f"{schema}.out").collect()) == [0, 1, 9]
+
+
+def test_a_query_is_checked_on_the_columns_of_a_batch(spark: SparkSession, tmp_path: Path) -> None:
+    """``PulledBatch.df`` has them, with these types."""
+    store = PubSub(spark, str(tmp_path))
+    store.create_topic("orders")
+    store.create_subscription("billing", "orders")
+    assert spark.createDataFrame([], outputs.MESSAGES).dtypes == store.pull("billing").df.dtypes
+    store.publish("orders", [b"tea"])
+    assert spark.createDataFrame([], outputs.MESSAGES).dtypes == store.pull("billing").df.dtypes
 
 
 def test_where_a_file_is_no_table_is_made_and_that_is_told_by_name(

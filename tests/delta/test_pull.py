@@ -33,6 +33,7 @@ def test_a_leased_message_is_not_delivered_again_until_its_deadline(bench: Bench
     first = bench.store.pull(subscription, 2)
     assert texts(first) == ["a", "b"]  # the oldest first
     assert first.ack_deadline == bench.clock.now() + timedelta(seconds=30)
+    assert first.ack_deadline_seconds == 30
     assert texts(bench.store.pull(subscription)) == ["c"]  # None means all that is available
     empty = bench.store.pull(subscription)  # "none is legal, not an error"
     assert (empty.message_count, list(empty), empty.df.count()) == (0, [], 0)

@@ -95,11 +95,11 @@ BUGS_OF_SURFACES = (
         "address",
     ),
     Bug(
-        "lease-is-extended-by-the-first-deadline",
-        "A draining job extends each lease by the deadline of its first batch.",
+        "lease-is-extended-after-its-end",
+        "A draining job extends each lease by ten minutes, and a shorter one after its end.",
         "jobs/consume.py",
-        "deadline = store.get_subscription(",
-        "deadline = deadline if totals.commits else store.get_subscription(",
+        "leases.extended(batch, batch.ack_deadline_seconds)",
+        "leases.extended(batch, 600)",
     ),
     Bug(
         "path-is-markup",
