@@ -137,6 +137,18 @@ def test_new_messages_are_found_whatever_else_was_committed(bench: Bench) -> Non
     assert texts(bench.store.pull(subscription)) == ["12"]
 
 
+def test_what_an_operator_has_overwritten_stops_no_consumer(bench: Bench) -> None:
+    """Messages that were deleted are no longer delivered, and those that are stored still are."""
+    topic, subscription = bench.pair()
+    table = bench.messages_table(topic)
+    bench.store.publish(topic, ["kept", "deleted"])
+    kept = bench.spark.sql(f"SELECT * FROM {table} WHERE data = X'6b657074'").localCheckpoint()
+    kept.createOrReplaceTempView("kept")
+    bench.spark.sql(f"INSERT OVERWRITE {table} SELECT * FROM kept")
+    bench.store.publish(topic, ["new"])
+    assert texts(bench.store.pull(subscription)) == ["kept", "new"]
+
+
 def test_a_late_commit_with_an_early_stamp_is_not_lost(bench: Bench) -> None:
     # "a slow publisher commits an old stamp late, and that message would be lost"
     topic, subscription = bench.pair(ack_deadline_seconds=600)

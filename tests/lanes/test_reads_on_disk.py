@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 pytest.importorskip("fastapi")
-from deltalake import ColumnProperties, DeltaTable, WriterProperties
+from deltalake import ColumnProperties, DeltaTable, WriterProperties, write_deltalake
 from fastapi.testclient import TestClient
 
 from pubsub_delta import ManualClock, PubSub
@@ -255,3 +255,24 @@ def test_what_is_stored_of_many_publishes_is_looked_up_at_once(
     found = [each for part in parts for each in part.positions]
     assert sorted(found) == [each for each in ids if not dense or each != ids[2]]
     assert len(parts) == len(found), "each part has the time of its own publish"
+
+
+@pytest.mark.parametrize("seen", [True, False], ids=["known", "unseen"])
+def test_what_an_operator_has_overwritten_stops_no_consumer(tmp_path: Path, seen: bool) -> None:
+    """Delta: a WRITE with the mode Overwrite removes rows. Messages that were deleted are no
+    longer delivered, and those that are stored still are.
+    """
+    store = PubSub(None, str(tmp_path))
+    store.create_topic("flights")
+    store.create_subscription("delays", "flights")
+    store.publish("flights", [b"a", b"b", b"c"])
+    if seen:
+        assert [each.data for each in store.pull("delays", 1)] == [b"a"]
+    path = tmp_path / "messages" / store.get_topic("flights").uid
+    kept = DeltaTable(path).to_pyarrow_table().slice(2)
+    write_deltalake(path, kept, mode="overwrite")
+    store.publish("flights", [b"d"])
+    batch = store.pull("delays")
+    assert [each.data for each in batch] == [b"c", b"d"]
+    batch.ack()
+    assert store.metrics("delays")["num_undelivered_messages"] == 0

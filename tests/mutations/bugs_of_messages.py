@@ -85,8 +85,15 @@ BUGS_OF_MESSAGES = (
         "unknown-commit-keeps-all",
         "A DELETE is taken for a commit after which every message is there.",
         _COMMITS,
-        "removes_messages=logged.operation not in _KEEPS_MESSAGES",
-        "removes_messages=False",
+        "removes_messages=logged.operation not in _KEEPS_MESSAGES or logged.overwrites",
+        "removes_messages=logged.overwrites",
+    ),
+    Bug(
+        "overwrite-keeps-all",
+        "A write that overwrites a topic is taken for one after which every message is there.",
+        _COMMITS,
+        " or logged.overwrites,",
+        ",",
     ),
     Bug(
         "late-commits-not-within",

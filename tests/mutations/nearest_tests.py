@@ -324,6 +324,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "cleaned_logs",
         "as_of",
         "lanes/test_cut_logs",
+        "lanes/test_reads_on_disk",
     ),
     "tables/lanes/spark/stored.py": ("delta/test_pull",),
     "tables/lanes/spark/types.py": ("fuzz_sql",),

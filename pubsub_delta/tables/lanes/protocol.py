@@ -55,6 +55,7 @@ class LoggedCommit:
 
     ``time``: of the commit, by its writer's clock. ``operation`` and ``metrics``: in the words of
     the library that made the commit. ``user_metadata``: the text that its writer gave it.
+    ``overwrites``: whether it is a write with the mode ``Overwrite``.
     """
 
     version: int
@@ -62,6 +63,12 @@ class LoggedCommit:
     operation: str
     metrics: Mapping[str, Any] = field(default_factory=dict)
     user_metadata: str | None = None
+    overwrites: bool = False
+
+
+def is_overwrite(parameters: Mapping[str, Any] | None) -> bool:
+    """Tell from a commit's operationParameters whether it replaced rows by those it wrote."""
+    return (parameters or {}).get("mode") == "Overwrite"
 
 
 @dataclass(frozen=True)

@@ -335,7 +335,7 @@ _KEEPS_MESSAGES = frozenset(
         *("SET TBLPROPERTIES", "UNSET TBLPROPERTIES", "FSCK", "ADD CONSTRAINT"),
     }
 )
-"""Operations that keep every message; any other operation may delete some."""
+"""Operations that keep every message, unless they overwrite; any other may delete some."""
 
 _COUNTS = ("numOutputRows", "num_added_rows")
 """The metrics of Spark and of delta-rs that count the rows that a write added."""
@@ -353,7 +353,7 @@ def commit_of(logged: LoggedCommit) -> Commit:
             publish_id=None,
             message_count=0,
             adds_messages=False,
-            removes_messages=logged.operation not in _KEEPS_MESSAGES,
+            removes_messages=logged.operation not in _KEEPS_MESSAGES or logged.overwrites,
             discards_before=from_micros(bound) if isinstance(bound, int) else None,
             restores=logged.operation == "RESTORE",
         )

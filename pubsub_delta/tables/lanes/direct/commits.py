@@ -21,7 +21,7 @@ from deltalake.exceptions import DeltaError
 
 from pubsub_delta.clock import from_micros
 from pubsub_delta.errors import FailedPrecondition
-from pubsub_delta.tables.lanes.protocol import LoggedCommit
+from pubsub_delta.tables.lanes.protocol import LoggedCommit, is_overwrite
 from pubsub_delta.tables.schemas import TableSchema
 
 _COUNTED_UP = ColumnProperties(dictionary_enabled=False, encoding="DELTA_BINARY_PACKED")
@@ -155,4 +155,5 @@ def logged(commit: Mapping[str, Any], version: int) -> LoggedCommit:
         operation=str(commit["operation"]),
         metrics=commit.get("operationMetrics") or {},
         user_metadata=commit.get("userMetadata"),
+        overwrites=is_overwrite(commit.get("operationParameters")),
     )

@@ -23,6 +23,7 @@ from pubsub_delta.tables.lanes.protocol import (
     Merge,
     TableMissing,
     Where,
+    is_overwrite,
 )
 from pubsub_delta.tables.lanes.spark import sql
 from pubsub_delta.tables.lanes.spark.errors import collected, translating_errors
@@ -140,6 +141,7 @@ class SparkLane:
                 "version",
                 F.unix_micros("timestamp").alias("micros"),
                 "operation",
+                "operationParameters",
                 "operationMetrics",
                 "userMetadata",
             )
@@ -382,4 +384,7 @@ def _described(spark: SparkSession, schema: str) -> list[Row]:
 def _logged(row: Row) -> LoggedCommit:
     metrics: Mapping[str, Any] = row["operationMetrics"] or {}
     time: datetime = from_micros(row["micros"])
-    return LoggedCommit(row["version"], time, row["operation"], metrics, row["userMetadata"])
+    overwrites = is_overwrite(row["operationParameters"])
+    return LoggedCommit(
+        row["version"], time, row["operation"], metrics, row["userMetadata"], overwrites
+    )
