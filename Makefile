@@ -10,7 +10,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test trial lane-test server-trial storage-trial model-trial history-trial proof soak mutation-check mutants spark-pairs-test connect-test cluster-test object-storage-test object-storage-spark-test client-test client-soak console-test unit check format bench bench-full pictures docs lock java clean
+.PHONY: help demo test trial lane-test server-trial storage-trial model-trial history-trial proof soak mutation-check mutants spark-pairs-test connect-test cluster-test object-storage-test object-storage-spark-test client-test client-soak console-test unit oldest-test check format bench bench-full pictures docs lock java clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,13 @@ console-test: .venv/ready ## drive the console in Chromium (installs it), and ta
 
 unit: .venv/ready ## run the tests that need no Java, side by side (a minute or two)
 	$(BIN)/pytest --numprocesses 3 --dist worksteal tests pubsub_delta $(addprefix --ignore ,$(NEED_JAVA))
+
+oldest-test: .venv/ready ## run the tests of one lane with the oldest packages that pyproject.toml allows; needs no Java
+	$(BIN)/pip install --quiet uv
+	$(PYTHON) -m venv --clear .venv-oldest
+	$(BIN)/uv pip install --quiet --python .venv-oldest/bin/python --resolution lowest-direct \
+		--editable '.[dev]'
+	.venv-oldest/bin/pytest --numprocesses 2 --dist loadscope tests/unit tests/lanes
 
 check: .venv/ready ## lint, check types, and hold the structure against the plan
 	$(BIN)/ruff format --check .

@@ -241,7 +241,7 @@ def test_a_jwt_of_an_issuer_is_its_members(tmp_path: Path) -> None:
         {"iss": None},
         {"aud": "other"},
         {"aud": None},
-        {"exp": int(NOW.timestamp()) - 10},
+        {"exp": int(NOW.timestamp()) - 11},
         {"exp": None},
         {"nbf": int(NOW.timestamp()) + 11},
         {"email": None},
