@@ -224,4 +224,11 @@ BUGS_OF_THE_CONSOLE = (
         "        if passing is not None and passing.is_within(window):\n",
         "        if passing is not None:\n",
     ),
+    Bug(
+        "signed-out-by-a-link",
+        "Who follows a link on another site to the console is signed out of it.",
+        "console/middleware.py",
+        "HttpOnly; SameSite=Lax",
+        "HttpOnly; SameSite=Strict",
+    ),
 )

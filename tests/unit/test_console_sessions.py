@@ -86,3 +86,17 @@ def test_a_session_cannot_be_made_up() -> None:
     session = sessions.start(signed_in=True)
     assert sessions.read(sessions.cookie_of(session)) == session
     assert session.until - at(0) == SESSION_LIFETIME > timedelta(0)
+
+
+def test_a_link_on_another_site_ends_no_session(closed: Browser) -> None:
+    """RFC 6265bis, 5.6.7: a "Lax" cookie goes with a link that is followed, a "Strict" one stays.
+
+    A request without the cookie gets a new session, which replaces the reader's own.
+    """
+    line = closed.client.get("/sign-in").headers["set-cookie"]
+    assert "SameSite=Lax" in line.split("; ")
+    closed.post("/sign-in", {"token": TOKEN})
+    by_a_link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    answer = closed.client.get("/topics", headers=by_a_link)
+    assert answer.url.path == "/topics"
+    assert "set-cookie" not in answer.headers
