@@ -231,4 +231,19 @@ BUGS_OF_THE_CONSOLE = (
         "HttpOnly; SameSite=Lax",
         "HttpOnly; SameSite=Strict",
     ),
+    Bug(
+        "a-wrong-id-told-too-late",
+        "A form creates its subscription before it finds out that the ID of the one for its dead "
+        "letters is wrong.",
+        "console/subscription_edit.py",
+        "    _check_dead_letter_subscription(console, form, name)\n",
+        "",
+    ),
+    Bug(
+        "a-tick-that-does-nothing",
+        "An edit that only asks for a subscription for the dead letters creates none.",
+        "console/subscription_edit.py",
+        'fields.setdefault("dead_letter_policy", stored.dead_letter_policy)',
+        "pass",
+    ),
 )
