@@ -281,4 +281,11 @@ BUGS_OF_THE_CONSOLE = (
         "Load its page again, and send it from there.",
         "Your values are still in it.",
     ),
+    Bug(
+        "a-message-shown-of-a-later-topic",
+        "The page of a message leads on with the topic that has its name by then.",
+        "console/message_page.py",
+        "of=search.topic_uid,",
+        "of=_topic_uid(console, kind, id_),",
+    ),
 )
