@@ -16,6 +16,7 @@ from pubsub_delta.console.lists import list_all
 from pubsub_delta.console.resource_changes import (
     Deletion,
     confirm_page,
+    consequence,
     delete_resource,
     fingerprint,
     update_resource,
@@ -170,17 +171,16 @@ def edit(request: Request, id_: str, form: PostedForm) -> Response:
 
 def _deletion(console: Console, id_: str) -> Deletion:
     subscription = console.store.get_subscription(id_)
-    lost = "It has no backlog."
-    if not subscription.detached:
+
+    def lost() -> str:
+        if subscription.detached:
+            return "It has no backlog."
         number = console.store.subscription_metrics(id_).num_undelivered_messages
         some = f"{count(number)} unacknowledged {'message is' if number == 1 else 'messages are'}"
-        lost = f"Its backlog is lost: {some} in it, and no other subscription has a part in that."
-    return Deletion(
-        "subscription",
-        id_,
-        subscription,
-        [lost, "Its snapshots stay until they expire."],
-    )
+        return f"Its backlog is lost: {some} in it, and no other subscription has a part in that."
+
+    consequences = [consequence(lost), "Its snapshots stay until they expire."]
+    return Deletion("subscription", id_, subscription, consequences)
 
 
 @router.get("/subscriptions/{id_}/delete")

@@ -288,4 +288,11 @@ BUGS_OF_THE_CONSOLE = (
         "of=search.topic_uid,",
         "of=_topic_uid(console, kind, id_),",
     ),
+    Bug(
+        "damaged-and-not-to-be-deleted",
+        "What is damaged cannot be deleted in the console, as what goes with it cannot be counted.",
+        "console/resource_changes.py",
+        "        return measured()\n    except PubSubError as error:",
+        "        return measured()\n    except KeyError as error:",
+    ),
 )

@@ -17,6 +17,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "cli/delivery.py": ("cli_pull", "cli_arguments", "cli_listings"),
     "server/subscription_workers.py": ("server_push_changes",),
     "console/resource_changes.py": (
+        "console_deletions",
         "console_flows",
         "console_successors",
     ),
