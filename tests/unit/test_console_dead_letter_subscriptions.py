@@ -27,8 +27,9 @@ NEW: dict[str, Any] = {"id": "second", "topic": "flights", **ASKED}
 
 def names(browser: Browser) -> set[str]:
     """Return the ids of all topics and subscriptions."""
-    found = [*browser.store.list_topics(), *browser.store.list_subscriptions()]
-    return {each.name.rpartition("/")[2] for each in found}
+    found = [each.name for each in browser.store.list_topics()]
+    found += [each.name for each in browser.store.list_subscriptions()]
+    return {name.rpartition("/")[2] for name in found}
 
 
 @pytest.mark.parametrize(
