@@ -35,7 +35,10 @@ class Sample:
 
 
 def sample(metrics: Mapping[str, Any], time: datetime, before: Sample | None) -> Sample:
-    """Return a sample; the rates of the first one are 0."""
+    """Return a sample; the rates of the first one are 0.
+
+    So are those of a subscription that was created again: its counts begin anew.
+    """
     acks: Mapping[str, int] = metrics["ack_message_count"]
     seconds = 0.0 if before is None else (time - before.time).total_seconds()
     known = before.acks if before is not None and seconds > 0 else acks
@@ -46,7 +49,7 @@ def sample(metrics: Mapping[str, Any], time: datetime, before: Sample | None) ->
         oldest_age=metrics["oldest_unacked_message_age"],
         acks=acks,
         dead_letters=metrics["dead_letter_message_count"],
-        rates={name: (n - known.get(name, 0)) / (seconds or 1) for name, n in acks.items()},
+        rates={name: max(0, n - known.get(name, 0)) / (seconds or 1) for name, n in acks.items()},
     )
 
 

@@ -48,6 +48,8 @@ _STEPS = tuple(
 _DENSEST = 9.0
 """The decimal logarithm of the number of messages of the tallest block."""
 _MINUTES = timedelta(minutes=15)
+_DIGITS = 17
+"""Of a bound: in microseconds until the year 5138."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def chart_view(asked: Mapping[str, str]) -> ChartView:
     """
     by: Literal["time", "position"] = "position" if asked.get("by") == "position" else "time"
     bounds = [asked.get(name, "") for name in ("start", "end")]
-    if not all(text.isdecimal() and text.isascii() and len(text) < 20 for text in bounds):
+    if not all(text.isdecimal() and text.isascii() and len(text) <= _DIGITS for text in bounds):
         return ChartView(by)
     start, end = map(int, bounds)
     return ChartView(by, start, end) if start < end else ChartView(by)

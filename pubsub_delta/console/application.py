@@ -124,8 +124,8 @@ def _redisplay_form(request: Request, error: Exception) -> Response:
     assert isinstance(error, InvalidCsrfToken)
     show = getattr(request.scope.get("endpoint"), "redisplay_with", None)
     if show is None:
-        return error_page(request, str(error), 403)
-    error.form.warning = str(error)
+        return error_page(request, f"{error} Load its page again, and send it from there.", 403)
+    error.form.warning = f"{error} Your values are still in it: check them, and send it again."
     response: Response = show(request, error.form, **request.path_params)
     response.status_code = 403
     return response

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from pubsub_delta.console.context import console_of
-from pubsub_delta.console.forms import PostedForm
+from pubsub_delta.console.forms import Form, PostedForm, redisplay_with
 from pubsub_delta.console.middleware import set_cookie_header
 from pubsub_delta.console.responses import redirect, render
 from pubsub_delta.console.security import matches_token
@@ -27,7 +27,17 @@ def sign_in_form(request: Request) -> Response:
     return render(request, "sign_in.html", error="")
 
 
+def _sign_in_again(request: Request, form: Form) -> Response:
+    del form  # no page shows a token
+    error = (
+        "This page was from another session, or from before the console was restarted; send the "
+        "token again."
+    )
+    return render(request, "sign_in.html", error=error)
+
+
 @router.post("/sign-in")
+@redisplay_with(_sign_in_again)
 def sign_in(request: Request, form: PostedForm) -> Response:
     """Start a new session for a reader who sends the token."""
     console = console_of(request)

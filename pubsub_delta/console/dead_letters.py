@@ -129,7 +129,7 @@ def prompt(console: Console, form: Form) -> dict[str, Any]:
     is_new = choice == NEW_TOPIC
     name = form.text("new_dead_letter_topic") if choice in (NEW_TOPIC, OTHER_TOPIC) else choice
     described = {
-        "is_needed": False,
+        "is_needed": "dead_letter_subscription_id" in form.errors,
         "topic": name,
         "suggested_id": form.text("dead_letter_subscription_id") or suggested_id(name),
         "is_wanted": form.is_on("create_dead_letter_subscription"),
@@ -141,7 +141,7 @@ def prompt(console: Console, form: Form) -> dict[str, Any]:
             is_new = not list_all(console.store.list_topic_subscriptions, name)
         except (NotFound, InvalidArgument):
             return described
-    return {**described, "is_needed": is_new}
+    return {**described, "is_needed": is_new or described["is_needed"]}
 
 
 @router.get("/dead-letter-topics/check")
@@ -159,9 +159,8 @@ def check(
             "create_dead_letter_subscription": create_dead_letter_subscription,
         }
     )
-    return render(
-        request, "dead_letter_subscription_part.html", prompt=prompt(console_of(request), form)
-    )
+    asked_for = prompt(console_of(request), form)
+    return render(request, "dead_letter_subscription_part.html", prompt=asked_for, form=form)
 
 
 @router.post("/subscriptions/{id_}/dead-letter-subscription")

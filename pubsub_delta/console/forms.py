@@ -88,7 +88,7 @@ class Form:
 
 FOREIGN_FORM = (
     "This form is from another session, or from before the console was restarted. Nothing was "
-    "changed. Your values are still in it: check them, and send it again."
+    "changed."
 )
 
 

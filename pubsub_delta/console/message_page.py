@@ -80,7 +80,7 @@ def show(request: Request, kind: Kind, id_: str, number: str) -> Response:
         message=found,
         bodies=[*_by_schema(console, found), *data_views(found.data, found.data_size)],
         letter=letter,
-        of=_topic_uid(console, kind, id_),
+        of=search.topic_uid,
         publish_at=console.link(_topic_of(console, kind, id_) if letter is None else letter.topic),
     )
 

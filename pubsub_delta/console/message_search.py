@@ -283,20 +283,22 @@ def _lines(search: MessageSearch) -> Iterator[bytes]:
         yield json.dumps(shown_fields, ensure_ascii=False).encode(errors="surrogatepass") + b"\n"
 
 
-_PARQUET = ("message_id", "publish_time", "ordering_key", "attributes", "data")
+_PARQUET = pa.schema(
+    {
+        "message_id": pa.string(),
+        "publish_time": pa.timestamp("us", tz="UTC"),
+        "ordering_key": pa.string(),
+        "attributes": pa.map_(pa.string(), pa.string()),
+        "data": pa.binary(),
+    }
+)
+"""The columns of a download, also of one without messages."""
 
 
 def _write_parquet(search: MessageSearch, file: IO[bytes]) -> None:
-    writer: pq.ParquetWriter | None = None
-    for rows in search.rows():
-        named = rows.rename_columns(
-            ["message_id" if name == "position" else name for name in rows.column_names]
-        ).select(list(_PARQUET))
-        named = named.set_column(0, "message_id", named["message_id"].cast(pa.string()))
-        if writer is None:
-            writer = pq.ParquetWriter(file, named.schema)
-        writer.write_table(named)
-    if writer is None:
-        schema = pa.schema([(name, pa.string()) for name in _PARQUET])
-        writer = pq.ParquetWriter(file, schema)
-    writer.close()
+    with pq.ParquetWriter(file, _PARQUET) as writer:
+        for rows in search.rows():
+            named = rows.rename_columns(
+                ["message_id" if name == "position" else name for name in rows.column_names]
+            )
+            writer.write_table(named.select(_PARQUET.names).cast(_PARQUET))

@@ -71,10 +71,14 @@ class SecurityMiddleware:
 
 
 def set_cookie_header(request: Request, value: str) -> str:
-    """Return the value of Set-Cookie for the session of a request."""
+    """Return the value of Set-Cookie for the session of a request.
+
+    A Strict cookie would stay behind where a reader follows a link of another site, and the new
+    session of that answer would replace the reader's. A Lax one comes with links alone.
+    """
     name = cookie_name(request.headers.get("host", ""))
     age = int(SESSION_LIFETIME.total_seconds())
-    line = f"{name}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict"
+    line = f"{name}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Lax"
     return f"{line}; Secure" if request.url.scheme == "https" else line
 
 

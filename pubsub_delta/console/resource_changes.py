@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from fastapi import Request, Response
 
 from pubsub_delta.console.context import address
+from pubsub_delta.console.error_texts import readable
 from pubsub_delta.console.forms import Form
 from pubsub_delta.console.responses import failure_page, redirect_with_flash, render, run_job
 from pubsub_delta.errors import Aborted, PubSubError
@@ -141,6 +142,17 @@ class Deletion:
     def at(self) -> str:
         """The address of the resource."""
         return address(self.kind, self.id)
+
+
+def consequence(measured: Callable[[], str]) -> str:
+    """Return a sentence on what goes with a resource, or why that is not known.
+
+    A resource that cannot be read can be deleted, too.
+    """
+    try:
+        return measured()
+    except PubSubError as error:
+        return f"How many messages go with it is not known: {readable(str(error))}."
 
 
 def confirm_page(request: Request, deletion: Deletion, form: Form | None = None) -> Response:

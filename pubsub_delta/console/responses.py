@@ -48,7 +48,7 @@ LABELS = {
     "push_endpoint": "Endpoint URL",
     "table": "Table",
     "labels": "Labels",
-    "dead_letter_subscription_id": "ID of the subscription",
+    "dead_letter_subscription_id": "ID of the subscription for dead letters",
     "data": "Data",
     "attributes": "Attributes",
     "ordering_key": "Ordering key",

@@ -10,7 +10,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from datetime import datetime, timedelta
 
-from pubsub_delta.errors import PubSubError
 from pubsub_delta.operations.find import FoundMessage, MessageSearch
 
 PAGE = 50
@@ -48,7 +47,7 @@ class BackgroundSearch:
         self.is_older = is_older
         self.found: list[FoundMessage] = []
         self.has_more = False
-        self.problem: PubSubError | None = None
+        self.problem: Exception | None = None
         self.search = search
         self._at_present = at_present
         self._last_request = at_present()
@@ -92,7 +91,7 @@ class BackgroundSearch:
                     self.has_more = True
                     return
                 self.found.append(message)
-        except PubSubError as error:
+        except Exception as error:  # else it would look like a search that found nothing
             self.problem = error
 
     def _is_over(self) -> bool:

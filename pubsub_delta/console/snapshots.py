@@ -23,6 +23,7 @@ from pubsub_delta.console.lists import Column, list_all, list_page, store_column
 from pubsub_delta.console.resource_changes import (
     Deletion,
     confirm_page,
+    consequence,
     delete_resource,
     fingerprint,
     update_resource,
@@ -203,16 +204,15 @@ def edit(request: Request, id_: str, form: PostedForm) -> Response:
 
 def _deletion(console: Console, id_: str) -> Deletion:
     snapshot = console.store.get_snapshot(id_)
-    number = console.metrics("snapshots", id_)["num_messages"]
-    return Deletion(
-        "snapshot",
-        id_,
-        snapshot,
-        [
-            f"It holds {formatting.count(number)} messages. Messages that only this snapshot "
-            "holds can be discarded, and cannot be replayed any more."
-        ],
+
+    def held() -> str:
+        number = console.metrics("snapshots", id_)["num_messages"]
+        return f"It holds {formatting.count(number)} messages."
+
+    discarded = (
+        "Messages that only this snapshot holds can be discarded, and cannot be replayed any more."
     )
+    return Deletion("snapshot", id_, snapshot, [f"{consequence(held)} {discarded}"])
 
 
 @router.get("/snapshots/{id_}/delete")

@@ -16,7 +16,9 @@ from pubsub_delta.console.lists import list_all
 from pubsub_delta.console.resource_changes import (
     Deletion,
     confirm_page,
+    consequence,
     delete_resource,
+    fingerprint,
     update_resource,
 )
 from pubsub_delta.console.responses import RequiresWrite, redirect_with_flash, render, run_job
@@ -36,7 +38,8 @@ from pubsub_delta.console.subscription_form import (
     shows_more_options,
 )
 from pubsub_delta.console.subscriptions import field_rows
-from pubsub_delta.errors import InvalidArgument, NotFound, PubSubError
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound, PubSubError
+from pubsub_delta.names import subscription_name
 from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.resources import DeadLetterPolicy, Subscription
 
@@ -82,7 +85,8 @@ def create(request: Request, form: PostedForm) -> Response:
     topic = form.validate(lambda: chosen_topic(form, "topic"), ERROR_FIELDS)
     check_new(form, name, topic, fields, console.project)  # before a topic is created for nothing
     if "id" not in form.errors:
-        _check_free(console, form, name)
+        _check_free(console, form, name, "id")
+    _check_dead_letter_subscription(console, form, name)
     if form.has_errors:
         return _form_page(request, form, None)
     assert topic is not None
@@ -104,12 +108,24 @@ def create(request: Request, form: PostedForm) -> Response:
     )
 
 
-def _check_free(console: Console, form: Form, name: str) -> None:
+def _check_free(console: Console, form: Form, name: str, field: str) -> None:
     try:
         console.store.get_subscription(name)
     except NotFound:
         return
-    form.errors["id"] = f"a subscription {name} exists already; choose another ID"
+    form.errors[field] = f"a subscription {name} exists already; choose another ID"
+
+
+def _check_dead_letter_subscription(console: Console, form: Form, own: str) -> None:
+    """Add the error of the new subscription for dead letters; ``own``: whose letters it keeps."""
+    name, field = dead_letter_subscription_id(form), "dead_letter_subscription_id"
+    if name is None:
+        return
+    form.validate(lambda: subscription_name(name, console.project), {"subscription": field})
+    if name == own:
+        form.errors[field] = "it is the ID of the subscription itself; choose another ID"
+    elif field not in form.errors:
+        _check_free(console, form, name, field)
 
 
 @router.get("/subscriptions/{id_}/edit")
@@ -129,11 +145,15 @@ def edit(request: Request, id_: str, form: PostedForm) -> Response:
     def fields_to_change(stored: Subscription) -> dict[str, Any]:
         fields = changed_fields(form, stored, console.project)
         check_update(form, fields, stored, console.project)
+        _check_dead_letter_subscription(console, form, id_)
+        if dead_letter_subscription_id(form) is not None:  # it is asked for, if nothing else is
+            fields.setdefault("dead_letter_policy", stored.dead_letter_policy)
         return fields
 
     def update(stored: Subscription, fields: dict[str, Any]) -> None:
         _create_topics(console, form, fields)
         changed = console.store.update_subscription(id_, if_unchanged=stored, **fields)
+        form.values["fingerprint"] = fingerprint(changed)
         _create_dead_letter_subscription(console, form, changed)
 
     return update_resource(
@@ -151,17 +171,16 @@ def edit(request: Request, id_: str, form: PostedForm) -> Response:
 
 def _deletion(console: Console, id_: str) -> Deletion:
     subscription = console.store.get_subscription(id_)
-    lost = "It has no backlog."
-    if not subscription.detached:
+
+    def lost() -> str:
+        if subscription.detached:
+            return "It has no backlog."
         number = console.store.subscription_metrics(id_).num_undelivered_messages
         some = f"{count(number)} unacknowledged {'message is' if number == 1 else 'messages are'}"
-        lost = f"Its backlog is lost: {some} in it, and no other subscription has a part in that."
-    return Deletion(
-        "subscription",
-        id_,
-        subscription,
-        [lost, "Its snapshots stay until they expire."],
-    )
+        return f"Its backlog is lost: {some} in it, and no other subscription has a part in that."
+
+    consequences = [consequence(lost), "Its snapshots stay until they expire."]
+    return Deletion("subscription", id_, subscription, consequences)
 
 
 @router.get("/subscriptions/{id_}/delete")
@@ -218,8 +237,15 @@ def _create_dead_letter_subscription(
 ) -> None:
     """Create the subscription for the dead letters, if the form asks for one."""
     name, letters = dead_letter_subscription_id(form), subscription.dead_letter_policy
-    if name is not None and letters is not None:
+    if name is None or letters is None:
+        return
+    try:
         console.store.create_subscription(name, letters.dead_letter_topic)
+    except PubSubError as error:
+        raise FailedPrecondition(
+            f"{console.short(subscription.name)} is saved, but the subscription {name} for its "
+            f"dead letters was not created: {error}"
+        ) from None
 
 
 def _on_error(form: Form, id_: str | None) -> Callable[[Request, PubSubError], Response]:

@@ -23,6 +23,7 @@ from pubsub_delta.console.lists import list_all
 from pubsub_delta.console.resource_changes import (
     Deletion,
     confirm_page,
+    consequence,
     delete_resource,
     fingerprint,
     update_resource,
@@ -124,23 +125,27 @@ def edit(request: Request, id_: str, form: PostedForm) -> Response:
 def _deletion(console: Console, id_: str) -> Deletion:
     store = console.store
     topic = store.get_topic(id_)
-    number = sum(each.message_count for each in store.messages_by_day(id_))
     attached = list_all(store.list_topic_subscriptions, id_)
     senders = [
         console.short(each.name)
         for each in list_all(store.list_subscriptions)
         if each.dead_letter_policy and each.dead_letter_policy.dead_letter_topic == topic.name
     ]
-    goes = f"The {formatting.count(number)} messages that it stores go"
-    if attached:
-        goes += " once its subscriptions, which keep their backlog, are done with them"
+
+    def goes() -> str:
+        number = sum(each.message_count for each in store.messages_by_day(id_))
+        then = " once its subscriptions, which keep their backlog, are done with them" * bool(
+            attached
+        )
+        return f"The {formatting.count(number)} messages that it stores go{then}."
+
     return Deletion(
         "topic",
         id_,
         topic,
         [
             "Nobody can publish to it any more, and no snapshot of its subscriptions can be taken.",
-            f"{goes}.",
+            consequence(goes),
             f"Its subscriptions ({len(attached)}) stay under _deleted-topic_: "
             f"{', '.join(console.short(each) for each in attached[:5]) or 'there is none'}"
             f"{', and others' * (len(attached) > 5)}.",

@@ -40,7 +40,7 @@ class Authenticator:
 
     Args:
         policy: the policy file, with hashes of static tokens and the issuers of JWTs.
-        keys: the public keys of each issuer.
+        keys: the public keys of issuers, by the files that hold them.
     """
 
     def __init__(self, policy: AccessPolicy, keys: Mapping[str, KeySet]) -> None:
@@ -74,14 +74,15 @@ class Authenticator:
             return None
         for issuer in self._policy.issuers:
             claims = self._verified(token, issuer, now)
-            if claims is not None:
-                return _member(issuer, claims)
+            member = None if claims is None else _member(issuer, claims)
+            if member is not None:
+                return member
         return None
 
     def _verified(self, token: str, issuer: Issuer, now: datetime) -> Mapping[str, Any] | None:
         """Return the claims of a token that an issuer signed for this server, or None."""
         try:
-            read = jwt.decode(token, self._keys[issuer.issuer], algorithms=_ALGORITHMS)
+            read = jwt.decode(token, self._keys[issuer.keys], algorithms=_ALGORITHMS)
             jwt.JWTClaimsRegistry(
                 now=int(now.timestamp()),
                 leeway=_LEEWAY,

@@ -81,7 +81,7 @@ class PolicyFile:
             keys = [self._path.parent / issuer.keys for issuer in policy.issuers]
             self._files, self._last_signature = (self._path, *keys), (before, *map(_stamp, keys))
             sets = {
-                issuer.issuer: read_keys(file, f"issuers[{place}].keys")
+                issuer.keys: read_keys(file, f"issuers[{place}].keys")
                 for place, (issuer, file) in enumerate(zip(policy.issuers, keys, strict=True))
             }
         except PubSubError as error:

@@ -28,11 +28,15 @@ class ServerToken:
     """The single token of a server, which permits everything."""
 
     def __init__(self, token: str) -> None:
-        self._expected = f"Bearer {token}".encode()
+        self._token = token.encode()
 
     def authenticate(self, authorization: str | bytes) -> None:
-        """Raise Unauthenticated unless an ``authorization`` has this token."""
-        if not compare_digest(_bytes(authorization), self._expected):
+        """Raise Unauthenticated unless an ``authorization`` has this token.
+
+        RFC 9110, 11.1: the name of a scheme is in any case.
+        """
+        scheme, _, given = _bytes(authorization).partition(b" ")
+        if not (compare_digest(given.lstrip(b" "), self._token) and scheme.lower() == b"bearer"):
             raise Unauthenticated(
                 "authorization: the bearer token is missing or not the server's; "
                 "metadata 'authorization: Bearer <token>' is accepted"

@@ -120,3 +120,25 @@ def test_signing_in_with_a_token(chromium: Browser, served: Served) -> None:
         page.goto("/topics")
         expect(page).to_have_url(f"{closed.url}/sign-in")
         context.close()
+
+
+def test_a_link_on_another_site_leads_a_reader_to_the_page(
+    chromium: Browser, served: Served
+) -> None:
+    """RFC 6265bis: a browser keeps a "Strict" cookie back where a link of another site is followed.
+
+    The answer to that would be a new session, which would replace the reader's own.
+    """
+    with Served(
+        served.store, served.clock, ConsoleAccess("127.0.0.1", "a-token-of-some-length")
+    ) as closed:
+        context = chromium.new_context()
+        page = context.new_page()
+        page.goto(f"{closed.url}/sign-in")
+        page.get_by_label("Token of this console").fill("a-token-of-some-length")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+        page.goto(served.url.replace("127.0.0.1", "localhost") + "/topics")
+        page.evaluate("url => { location.href = url }", f"{closed.url}/topics")
+        expect(page).to_have_url(f"{closed.url}/topics")
+        context.close()

@@ -280,4 +280,18 @@ BUGS_OF_ACCESS = (
         "        self.dispatcher.leaser.give_back([delivery.received.ack_id])\n",
         "        self.dispatcher.modify_ack_deadline([delivery.received.ack_id], 0)\n",
     ),
+    Bug(
+        "one-file-of-keys-for-an-issuer",
+        "Where an issuer stands twice in the policy file, tokens by the first keys are refused.",
+        _CALLERS,
+        "self._keys[issuer.keys]",
+        "[*self._keys.values()][-1]",
+    ),
+    Bug(
+        "the-first-entry-of-an-issuer-alone",
+        "A token that one entry of an issuer names nobody by is refused though another names one.",
+        _CALLERS,
+        "            if member is not None:\n                return member\n        return None",
+        "            if claims is not None:\n                return member\n        return None",
+    ),
 )

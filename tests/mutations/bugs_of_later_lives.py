@@ -164,4 +164,11 @@ BUGS_OF_LATER_LIVES: tuple[Bug, ...] = (
         "            if (version, table_id) != (last, self._last_id):\n",
         "            if version != last:\n",
     ),
+    Bug(
+        "acknowledged-backwards",
+        "A watch shows rates below zero where its subscription was created again.",
+        "cli/samples.py",
+        "max(0, n - known.get(name, 0))",
+        "(n - known.get(name, 0))",
+    ),
 )

@@ -221,4 +221,18 @@ BUGS_OF_REST = (
         "message, use_integers_for_enums=enums_as_numbers",
         "message, use_integers_for_enums=False",
     ),
+    Bug(
+        "a-scheme-in-one-case",
+        "The token of a server is refused of clients that write its scheme in small letters.",
+        "server/tokens.py",
+        'scheme.lower() == b"bearer"',
+        'scheme == b"Bearer"',
+    ),
+    Bug(
+        "a-token-of-any-scheme",
+        "The token of a server is accepted by another scheme than Bearer.",
+        "server/tokens.py",
+        ' and scheme.lower() == b"bearer"',
+        "",
+    ),
 )

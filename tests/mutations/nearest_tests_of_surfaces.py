@@ -13,10 +13,11 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "console_searches",
         "console_messages",
     ),
-    "console/subscription_edit.py": ("console_forms",),
+    "console/subscription_edit.py": ("console_forms", "console_dead_letter_subscriptions"),
     "cli/delivery.py": ("cli_pull", "cli_arguments", "cli_listings"),
     "server/subscription_workers.py": ("server_push_changes",),
     "console/resource_changes.py": (
+        "console_deletions",
         "console_flows",
         "console_successors",
     ),
@@ -333,6 +334,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/schema_service.py": ("server_schemas",),
     "server/schema_wire.py": ("server_schemas",),
     "server/tokens.py": (
+        "server_rest",
         "server_access",
         "server_answers",
         "server_schemas",

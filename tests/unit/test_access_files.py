@@ -277,6 +277,26 @@ def test_the_member_of_a_jwt_may_be_another_claim(tmp_path: Path) -> None:
     assert member(file, signed_by(key, "ES256", sub="7")) == "principal://pool/subject/7"
 
 
+def test_an_issuer_may_stand_twice(tmp_path: Path) -> None:
+    """ "JWTs are accepted of the issuers that the file names": each entry by its own keys.
+
+    So it is while an issuer changes its keys, and where other tokens of it have other claims.
+    """
+    key, next_key = (RSAKey.generate_key(2048) for _ in range(2))
+    (tmp_path / "next.json").write_text(json.dumps(KeySet([next_key]).as_dict(private=False)))
+    by_name = issued(tmp_path, next_key, member="principal://pool/subject/{sub}")
+    issuers = [issued(tmp_path, key), {**by_name, "keys": "next.json"}]
+    issued(tmp_path, key)
+    file = PolicyFile(write(tmp_path / "policy.json", issuers=issuers))
+    assert member(file, signed_by(key)) == ANN
+    assert member(file, signed_by(key, email=None, sub="7")) is None, "the other entry's keys"
+    assert member(file, signed_by(next_key, sub="7")) == "principal://pool/subject/7"
+    issuers[0] = {**issuers[0], "keys": "next.json"}
+    file = PolicyFile(write(tmp_path / "policy.json", issuers=issuers))
+    assert member(file, signed_by(next_key, email=None, sub="7")) == "principal://pool/subject/7"
+    assert member(file, signed_by(next_key)) == ANN
+
+
 def test_keys_that_are_no_public_keys_are_refused(tmp_path: Path) -> None:
     issuer = {**issued(tmp_path, RSAKey.generate_key(2048)), "keys": "absent.json"}
     with pytest.raises(InvalidArgument, match=r"issuers\[0\]\.keys"):

@@ -109,6 +109,15 @@ def test_an_interval_may_be_a_tenth_of_a_second() -> None:
     assert watch(Changing(*looks), "--interval=0.1s", "--count=2").exit_code == 0
 
 
+def test_a_subscription_that_is_created_again_has_no_rate_below_zero() -> None:
+    """The counts of a later subscription begin at 0: nothing was acknowledged backwards."""
+    first = sample(metrics(5, 50), NOW, None)
+    again = sample(metrics(0, 0), NOW + timedelta(seconds=10), first)
+    assert again.rates["success"] == 0
+    later = sample(metrics(0, 20), NOW + timedelta(seconds=20), again)
+    assert later.rates["success"] == 2
+
+
 @pytest.mark.parametrize("seconds", [0.25, 1, 1.5, 60])
 def test_a_rate_is_per_second_however_long_the_interval(seconds: float) -> None:
     first = sample(metrics(5, 10), NOW, None)

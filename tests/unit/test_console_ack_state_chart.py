@@ -231,6 +231,13 @@ def test_a_view_that_cannot_be_read_is_the_whole() -> None:
     assert ack_state_chart.chart_view({"by": "nonsense"}) == ChartView("time")
 
 
+def test_a_part_of_the_axis_ends_where_times_can_be_written() -> None:
+    """ "All of the axis if that is not valid": microseconds after the year 9999 are no time."""
+    last = ack_state_chart.chart_view({"start": "0", "end": "9" * 17})
+    assert draw(survey(), last).ticks[-1].x <= 100
+    assert ack_state_chart.chart_view({"start": "0", "end": "9" * 18}) == ChartView("time")
+
+
 def test_a_purge_ahead_is_drawn_without_squeezing_the_past() -> None:
     told = survey(span("available", 3, 0), now=DAY, purged=1_000 * DAY)
     (block,) = lane("purged", told).blocks

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from typing import Any, cast
 
+import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("fastapi")
 
+from fastapi.testclient import TestClient
+
 from pubsub_delta.clock import ManualClock
 from pubsub_delta.console.searches import IDLE_TIMEOUT, BackgroundSearch, BackgroundSearches
 from pubsub_delta.errors import DataLoss
-from tests.unit.browsing import Browser
+from pubsub_delta.resources import Message
+from tests.unit.browsing import BASE, Browser
 from tests.unit.builders import at
 
 SECONDS = IDLE_TIMEOUT.total_seconds()
@@ -103,24 +108,44 @@ def searches_of(browser: Browser) -> BackgroundSearches:
 
 
 class Failing:
-    """A search that finds a message, and then a damaged file."""
+    """A search that fails before it has found a message."""
 
     progress = 0.5
 
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
     def messages(self, **_: Any) -> Any:
         yield from ()
-        raise DataLoss("a file is damaged")
+        raise self.error
 
 
-def test_a_search_that_fails_says_why() -> None:
+@pytest.mark.parametrize(
+    "error", [DataLoss("a file is damaged"), MemoryError("a file is damaged: malloc failed")]
+)
+def test_a_search_that_fails_says_why(error: Exception) -> None:
     """It does not look like one that found nothing."""
     browser = Browser()
     running = searches_of(browser).start(
-        cast("Any", Failing()), "/topics/flights/messages", "text=late"
+        cast("Any", Failing(error)), "/topics/flights/messages", "text=late"
     )
-    answer = browser.client.get(f"/searches/{running.id}")
+    client = TestClient(browser.app, base_url=BASE, raise_server_exceptions=False)
+    answer = client.get(f"/searches/{running.id}")
     assert answer.status_code == 500
     assert "a file is damaged" in answer.text
+    assert "No stored message matches" not in answer.text
+
+
+def test_a_download_without_messages_has_the_columns_of_one_with_messages() -> None:
+    """Files of several days are read as one table, also with a day on which nothing came."""
+    browser = Browser()
+    at_parquet = "/topics/flights/messages/download?format=parquet"
+    empty = pq.read_table(io.BytesIO(browser.get(at_parquet).content))
+    browser.store.publish("flights", [Message(b"a", {"lang": "de"}, "k")])
+    filled = pq.read_table(io.BytesIO(browser.get(at_parquet).content))
+    assert empty.schema == filled.schema
+    assert empty.num_rows == 0
+    assert filled["attributes"].to_pylist() == [[("lang", "de")]]
 
 
 def test_newer_messages_are_not_added_to_a_search_that_was_stopped() -> None:

@@ -16,7 +16,7 @@ from pubsub_delta.console.security import (
     ConsoleAccess,
     Sessions,
 )
-from tests.unit.browsing import Browser, form_from_pairs
+from tests.unit.browsing import Browser, form_from_pairs, words
 from tests.unit.builders import at
 
 TOKEN = "a token that nobody guesses"
@@ -86,3 +86,37 @@ def test_a_session_cannot_be_made_up() -> None:
     session = sessions.start(signed_in=True)
     assert sessions.read(sessions.cookie_of(session)) == session
     assert session.until - at(0) == SESSION_LIFETIME > timedelta(0)
+
+
+def test_a_link_on_another_site_ends_no_session(closed: Browser) -> None:
+    """RFC 6265bis, 5.6.7: a "Lax" cookie goes with a link that is followed, a "Strict" one stays.
+
+    A request without the cookie gets a new session, which replaces the reader's own.
+    """
+    line = closed.client.get("/sign-in").headers["set-cookie"]
+    assert "SameSite=Lax" in line.split("; ")
+    closed.post("/sign-in", {"token": TOKEN})
+    by_a_link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    answer = closed.client.get("/topics", headers=by_a_link)
+    assert answer.url.path == "/topics"
+    assert "set-cookie" not in answer.headers
+
+
+def test_who_signs_in_by_a_page_from_before_a_restart_is_asked_again(closed: Browser) -> None:
+    """The session of that page is not known any more, and the page has nothing else to offer."""
+    before = form_from_pairs(Browser(ConsoleAccess("0.0.0.0", TOKEN)).get("/sign-in").text).fields
+    answer = closed.client.post("/sign-in", data={**before, "token": TOKEN})
+    assert answer.status_code == 403
+    assert "send the token again" in answer.text
+    assert TOKEN not in answer.text
+    again = form_from_pairs(answer.text, "/sign-in").fields
+    assert closed.client.post("/sign-in", data={**again, "token": TOKEN}).url.path == "/"
+
+
+def test_a_page_without_the_form_does_not_say_that_the_form_is_there() -> None:
+    browser = Browser()
+    answer = browser.post("/topics/flights/delete", {"name": "flights", "csrf_token": "of another"})
+    assert answer.status_code == 403
+    told = words(answer.text)
+    assert "Nothing was changed. Load its page again" in told
+    assert "still in it" not in told

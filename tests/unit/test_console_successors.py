@@ -10,12 +10,13 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from pubsub_delta.console import responses
+from pubsub_delta.console import message_page, responses
 from pubsub_delta.console.resource_changes import EDIT_CONFLICT
 from pubsub_delta.errors import Unavailable
 from pubsub_delta.operations import administer, seek, snapshot
 from pubsub_delta.resources import Message
 from tests.unit.browsing import Browser, form_from_pairs, words
+from tests.unit.test_races import once
 
 Again = Callable[[Browser], None]
 
@@ -231,3 +232,14 @@ def test_a_message_of_a_later_topic_is_not_published_in_the_place_of_another(
     assert "search again" in words(answer.text)
     assert answer.status_code in (400, 404)
     assert len(list(browser.store.pull("second"))) == 0
+
+
+def test_a_topic_that_is_created_again_while_its_message_is_shown_gets_nothing_of_it(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page leads on with the topic that it has read the message of."""
+    once(monkeypatch, message_page, "dead_letter_of", lambda: published_again(browser), "after")
+    link = browser.get("/topics/flights/messages/0").text
+    opened = link.split("publish-again?")[1].split('"')[0].replace("&amp;", "&")
+    answer = browser.client.get(f"/topics/flights/publish-again?{opened}")
+    assert "search again" in words(answer.text)

@@ -238,13 +238,16 @@ def test_the_refusals_of_requests_that_call_nothing_are_counted() -> None:
 def test_the_token_is_asked_for_by_header_or_parameter() -> None:
     with serving(MemoryStore(), security=Security(token="secret")) as address:
         pull, body = f"/v1/{SUBSCRIPTION}:pull", {"maxMessages": 1, "returnImmediately": True}
-        for given in ("Bearer other", "secret", "Bearer sécret"):
+        for given in ("Bearer other", "secret", " secret", "Basic secret", "Bearer sécret"):
             status, code, told = error(address, "POST", pull, body, Authorization=given)
             assert (status, code) == (401, "UNAUTHENTICATED")
             assert "bearer token" in told
         assert error(address, "POST", pull, body)[0] == 401
         assert error(address, "GET", "/v1/nothing")[0] == 401  # no hint of what exists
         assert ask(address, "POST", pull, body, Authorization="Bearer secret") == (200, {})
+        # RFC 9110, 11.1 and 11.4: a scheme is named in any case, with spaces before the token
+        for given in ("bearer secret", "BEARER secret", "Bearer  secret"):
+            assert ask(address, "POST", pull, body, Authorization=given) == (200, {})
         assert ask(address, "POST", f"{pull}?access_token=secret", body) == (200, {})
         connection = HTTPConnection(address, timeout=LONG)
         connection.request("GET", "/")

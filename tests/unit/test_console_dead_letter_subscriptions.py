@@ -1,0 +1,98 @@
+"""A form creates the subscription for the dead letters with its own, or says at its field why not.
+
+The page promises: "all that is wrong is told at once, at its fields".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from pubsub_delta import DeadLetterPolicy
+from pubsub_delta.errors import Unavailable
+from tests.unit.browsing import Browser, form_from_pairs, words
+
+FIELD = "dead_letter_subscription_id"
+ASKED: dict[str, Any] = {
+    "dead_letter": "on",
+    "dead_letter_topic": "+",
+    "new_dead_letter_topic": "lost",
+    "create_dead_letter_subscription": "on",
+}
+NEW: dict[str, Any] = {"id": "second", "topic": "flights", **ASKED}
+
+
+def names(browser: Browser) -> set[str]:
+    """Return the ids of all topics and subscriptions."""
+    found = [each.name for each in browser.store.list_topics()]
+    found += [each.name for each in browser.store.list_subscriptions()]
+    return {name.rpartition("/")[2] for name in found}
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("no id", "is not a subscription id"),
+        ("", "is not a subscription id"),
+        ("first", "a subscription first exists already"),
+        ("second", "it is the ID of the subscription itself"),
+    ],
+)
+def test_a_wrong_id_is_told_at_its_field_before_anything_is_created(given: str, why: str) -> None:
+    browser = Browser()
+    before = names(browser)
+    answer = browser.post("/subscriptions/new", {**NEW, FIELD: given})
+    assert answer.status_code == 400
+    told = words(answer.text)
+    assert why in told[told.index("ID of the subscription for dead letters: ") :][:100]
+    assert f'id="{FIELD}-error"' in answer.text
+    assert 'id="id-error"' not in answer.text
+    assert names(browser) == before
+    form = form_from_pairs(answer.text, "/subscriptions/new")
+    browser.client.post(form.action, data={**form.fields, FIELD: "kept"})
+    assert names(browser) == before | {"second", "lost", "kept"}
+
+
+@pytest.mark.parametrize("given", ["no id", "first"])
+def test_a_wrong_id_in_an_edit_changes_nothing(given: str) -> None:
+    browser = Browser()
+    before = names(browser)
+    answer = browser.post("/subscriptions/first/edit", {**ASKED, FIELD: given})
+    assert answer.status_code == 400
+    assert f'id="{FIELD}-error"' in answer.text
+    assert names(browser) == before
+    assert browser.store.get_subscription("first").dead_letter_policy is None
+
+
+def test_an_edit_creates_what_it_asks_for_though_nothing_else_is_changed() -> None:
+    """ "If it has no subscription, … the form offers to create one"."""
+    browser = Browser(dead_letter_policy=DeadLetterPolicy("letters"))
+    policy = browser.store.get_subscription("first").dead_letter_policy
+    answer = browser.post(
+        "/subscriptions/first/edit", {"create_dead_letter_subscription": "on", FIELD: "kept"}
+    )
+    assert browser.store.get_subscription("kept").topic == "projects/local/topics/letters"
+    assert browser.store.get_subscription("first").dead_letter_policy == policy
+    assert "It has a subscription: kept." in words(answer.text)
+
+
+def test_an_edit_that_could_not_create_it_says_what_is_saved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    browser = Browser()
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise Unavailable("the disk is full")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(type(browser.store), "create_subscription", full)
+        answer = browser.post("/subscriptions/first/edit", {**ASKED, FIELD: "kept"})
+    told = "first is saved, but the subscription kept for its dead letters was not created"
+    assert told in words(answer.text)
+    form = form_from_pairs(answer.text, "/subscriptions/first/edit")
+    again = browser.client.post(form.action, data=form.fields)
+    assert "The subscription was updated." in words(again.text)
+    assert {"lost", "kept"} <= names(browser)
