@@ -193,4 +193,25 @@ BUGS_OF_SCHEMAS = (
         "read = self._read(data, self._plain)",
         "read = self._read(data, self.schema)",
     ),
+    Bug(
+        "types-of-fields-by-their-place",
+        "A field of a message may change to another message of the same name.",
+        "policy/schemas/protobuf.py",
+        "            yield one.message_type, other.message_type",
+        "            yield from zip(new.nested_types, old.nested_types)",
+    ),
+    Bug(
+        "definitions-that-only-compile",
+        "A schema whose messages cannot be read is created, and each publish fails.",
+        "policy/schemas/protobuf.py",
+        "        ProtobufCodec(compiled)  # it",
+        "        ProtobufCodec  # it",
+    ),
+    Bug(
+        "columns-of-many-levels",
+        "Messages that are nested too deeply for columns fail with a RecursionError.",
+        "policy/schemas/protobuf.py",
+        "        except RecursionError:\n            raise FailedPrecondition(",
+        "        except KeyError:\n            raise FailedPrecondition(",
+    ),
 )
