@@ -214,4 +214,18 @@ BUGS_OF_SCHEMAS = (
         "        except RecursionError:\n            raise FailedPrecondition(",
         "        except KeyError:\n            raise FailedPrecondition(",
     ),
+    Bug(
+        "first-branch-that-takes-a-value",
+        "A value of a union is read as of an earlier branch, by another revision than its own.",
+        "policy/schemas/avro_resolution.py",
+        'reader = reader.get(_BRANCHES, {}).get(writer["type"], reader)',
+        "reader = dict(reader)",
+    ),
+    Bug(
+        "logical-types-of-nobody",
+        "A number that a later revision reads as a time stays a number.",
+        "policy/schemas/avro_resolution.py",
+        "return value if convert is None else convert(value, reader, None)",
+        "return value",
+    ),
 )
