@@ -164,4 +164,11 @@ BUGS_OF_LATER_LIVES: tuple[Bug, ...] = (
         "            if (version, table_id) != (last, self._last_id):\n",
         "            if version != last:\n",
     ),
+    Bug(
+        "update-answers-with-a-successor",
+        "An update returns a subscription of the same name that was created meanwhile.",
+        "operations/administer.py",
+        "_must_be_there(found is not None and found.uid == uid, name)",
+        "_must_be_there(found is not None, name)",
+    ),
 )

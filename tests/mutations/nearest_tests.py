@@ -126,6 +126,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "operations/administer.py": (
         "update_calls",
+        "successors",
         "lanes/test_kept_stores",
         "if_unchanged",
         "console_successors",
