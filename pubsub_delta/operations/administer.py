@@ -266,9 +266,12 @@ def _change_subscription(
     changes: Mapping[str, Any] | Callable[[Subscription], Mapping[str, Any]],
     if_unchanged: Subscription | None = None,
 ) -> Subscription:
+    """Change fields of a subscription; NotFound if it was deleted, also right after the change."""
     changed = tables.registry.change_subscription(uid, changes, if_unchanged)
-    _must_be_there(changed, name)
-    return tables.subscription(name)
+    found = tables.registry.subscription(str(name)) if changed else None
+    _must_be_there(found is not None and found.uid == uid, name)
+    assert found is not None
+    return found
 
 
 def _check_dead_letter_topic(tables: Tables, policy: DeadLetterPolicy | None) -> None:

@@ -8,10 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from pubsub_delta import PubSub
 from pubsub_delta.errors import FailedPrecondition, Unavailable
 from pubsub_delta.tables.lanes.direct.errors import translating_errors
+from pubsub_delta.tables.schemas import CHECKPOINT_INTERVAL
 
 FAILING = {
     errno.EMFILE: "Too many open files",
@@ -104,3 +107,21 @@ def test_a_process_that_may_open_no_more_files_goes_on_afterwards(tmp_path: Path
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert "UNAVAILABLE" in ended.stdout
     assert set(ended.stdout.split()) <= {"UNAVAILABLE", "ALREADY_EXISTS", "NOT_FOUND"}
+
+
+def test_a_publish_whose_checkpoint_cannot_be_written_has_landed(tmp_path: Path) -> None:
+    """After some commits a checkpoint is written, which a full disk may not take: the messages are
+    published, and whoever was told otherwise would publish them again.
+    """
+    store = PubSub(None, str(tmp_path))
+    topic = store.create_topic("orders")
+    (tmp_path / "messages" / topic.uid / "_delta_log" / "_last_checkpoint" / "in_the_way").mkdir(
+        parents=True
+    )
+    rows = pa.table({"data": [b"a"]})
+    ids = [
+        *(store.publish("orders", rows).message_ids[0] for _ in range(CHECKPOINT_INTERVAL)),
+        *store.publish("orders", ["b"], idempotency_id=("loader", 1)).message_ids,
+    ]
+    assert len(set(ids)) == CHECKPOINT_INTERVAL + 1
+    assert len(list(store.find_messages(topic.name).messages())) == CHECKPOINT_INTERVAL + 1

@@ -65,8 +65,8 @@ BUGS_OF_AN_EIGHTH_OUTSIDER = (
         "renamed-enum-values-are-compatible",
         "A value of an enum with another name is compatible.",
         "policy/schemas/protobuf.py",
-        '        ("enum_types_by_name", _check_enums),\n',
-        "",
+        "            _check_enums(one.enum_type, other.enum_type)",
+        "            pass",
     ),
     Bug(
         "least-number-of-avro",

@@ -171,4 +171,11 @@ BUGS_OF_LATER_LIVES: tuple[Bug, ...] = (
         "max(0, n - known.get(name, 0))",
         "(n - known.get(name, 0))",
     ),
+    Bug(
+        "update-answers-with-a-successor",
+        "An update returns a subscription of the same name that was created meanwhile.",
+        "operations/administer.py",
+        "_must_be_there(found is not None and found.uid == uid, name)",
+        "_must_be_there(found is not None, name)",
+    ),
 )

@@ -145,4 +145,11 @@ BUGS_OF_STORAGES = (
         "if not is_on_s3(location) or runs_on_databricks() or",
         "if is_on_s3(location) or runs_on_databricks() or",
     ),
+    Bug(
+        "failed-checkpoint-of-a-local-publish",
+        "A publish on a local disk whose checkpoint cannot be written is told as failed.",
+        _APPENDS,
+        "landed = _version_of(tables, table, user_metadata, before)",
+        'landed = "://" in table and _version_of(tables, table, user_metadata, before) or None',
+    ),
 )

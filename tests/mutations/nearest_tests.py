@@ -28,7 +28,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/layout_version.py": ("layout_version",),
     "tables/lanes/protocol.py": ("lanes/test_tables_that_are_gone",),
     "tables/lanes/direct/attributes.py": ("stored_attributes",),
-    "tables/lanes/direct/appends.py": ("appends",),
+    "tables/lanes/direct/appends.py": ("appends", "lanes/test_failing_disks"),
     "tables/lanes/direct/commits.py": (
         "swaps",
         "appends",
@@ -126,6 +126,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "operations/administer.py": (
         "update_calls",
+        "successors",
         "lanes/test_kept_stores",
         "if_unchanged",
         "console_successors",

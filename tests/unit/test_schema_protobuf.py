@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("grpc_tools")
 
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.policy.schemas.protobuf import check_compatible, check_compiled
 from pubsub_delta.policy.schemas.types import DecimalOf, ListOf, MapOf, RecordOf, SchemaMismatch
 from pubsub_delta.protoc import _reason, compile_proto
@@ -21,6 +21,16 @@ JSON, BINARY = Encoding.JSON, Encoding.BINARY
 
 def proto3(body: str, rest: str = "") -> str:
     return f'syntax = "proto3"; message M {{ {body} }} {rest}'
+
+
+def proto2(body: str) -> str:
+    return f'syntax = "proto2"; message M {{ {body} }}'
+
+
+def ladder(levels: int) -> str:
+    """Return messages of which each has the next one as a field."""
+    rungs = " ".join(f"message S{n} {{ S{n + 1} s = 1; }}" for n in range(levels))
+    return proto3(f"{rungs} message S{levels} {{ int32 n = 1; }} S0 s = 1;")
 
 
 @pytest.mark.parametrize(
@@ -102,6 +112,8 @@ def test_one_message_with_what_it_needs_within_is_accepted(definition: str) -> N
         (proto3("", "service S {}"), "its top level has M, S"),
         (proto3("string IsInitialized = 1;"), "field IsInitialized of M has the name of a method"),
         (proto3("message N { int32 HasField = 1; } N n = 1;"), "field HasField of N"),
+        (proto2("optional int32 a_b = 1; optional int32 aB = 2;"), "cannot be read .*aB"),
+        (ladder(2000), "cannot be read .*nested too deeply"),
     ],
 )
 def test_what_is_no_definition_is_refused(definition: str, told: str) -> None:
@@ -151,6 +163,35 @@ def test_nothing_else_may_change(new: str, told: str) -> None:
         check_compatible(compile_proto(proto3(new)), compile_proto(proto3(OLD)))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            "message I { string a = 1; } I i = 4;",
+            "message O { message I { int32 a = 1; } } O.I i = 4;",
+            "a = 1 of type int32 is not compatible",
+        ),
+        (
+            "enum E { X = 0; } E e = 4;",
+            "message O { enum E { Y = 0; } } O.E e = 4;",
+            "is Y, and was X",
+        ),
+    ],
+)
+def test_a_field_may_not_change_to_another_type_of_the_same_name(
+    old: str, new: str, told: str
+) -> None:
+    """Pub/Sub: "you also can't edit any existing field"."""
+    with pytest.raises(SchemaMismatch, match=told):
+        check_compatible(compile_proto(proto3(new)), compile_proto(proto3(old)))
+
+
+def test_messages_that_use_each_other_are_compared_once() -> None:
+    recursive = "message A { B b = 1; B c = 2; } message B { A a = 1; A b = 2; M m = 3; } A a = 1;"
+    compiled_ = compile_proto(proto3(recursive))
+    check_compatible(compiled_, compiled_)
+
+
 def test_a_required_field_cannot_come() -> None:
     old = 'syntax = "proto2"; message M { optional string x = 1; }'
     new = old.replace("}", "required string y = 2; }")
@@ -174,6 +215,14 @@ def test_numbers_of_fixed_and_of_signed_length_become_columns_of_their_ranges() 
     fields = [f"{kind} {kind}_ = {n};" for n, kind in enumerate(wanted, 1)]
     codec = compiled(proto3(" ".join(fields)))
     assert dict(codec.fields.fields) == {f"{kind}_": of for kind, of in wanted.items()}
+
+
+def test_deeply_nested_messages_are_no_columns() -> None:
+    """The compiler takes them, and so does a parser; each level of columns takes more calls."""
+    codec = compiled(ladder(400))
+    codec.check(b"", BINARY)
+    with pytest.raises(FailedPrecondition, match="too deeply to be read as columns"):
+        _ = codec.fields
 
 
 def test_fields_become_columns_of_their_types() -> None:

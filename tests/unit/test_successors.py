@@ -16,6 +16,7 @@ from pubsub_delta.errors import NotFound
 from pubsub_delta.operations import pull
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.server.backend import StoreBackend
+from pubsub_delta.tables.registry import Registry
 from pubsub_delta.tables.store import Tables
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 from tests.unit.test_races import another, once
@@ -99,3 +100,12 @@ def test_a_running_query_takes_no_micro_batch_of_a_successor() -> None:
     with pytest.raises(NotFound, match="created again"):
         pull.pull_micro_batch(world.tables, name, "query", 1, None, world.now, uid=uid)
     assert world.backlog() == dict.fromkeys(["b0", "b1", "b2"], "available")
+
+
+def test_an_update_answers_with_nothing_of_a_successor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Update: the answer is the subscription that was changed, with what the update has written."""
+    world = InMemory()
+    once(monkeypatch, Registry, "change_subscription", lambda: succeed(world), "after")
+    with pytest.raises(NotFound, match="was deleted meanwhile"):
+        world.store.update_subscription(NAME, ack_deadline_seconds=33)
+    assert world.store.get_subscription(NAME).ack_deadline_seconds == 10

@@ -25,6 +25,7 @@ from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.schemas.avro_binary import Walker, check_empty, must_be_walked
 from pubsub_delta.policy.schemas.avro_defaults import read_defaults
 from pubsub_delta.policy.schemas.avro_json import JsonReader, read_json
+from pubsub_delta.policy.schemas.avro_resolution import as_reader, as_writer
 from pubsub_delta.policy.schemas.types import (
     MOST_DIGITS,
     TEXT,
@@ -145,21 +146,29 @@ class AvroCodec:
         """Return the fields of a message, by the schema of another revision; SchemaMismatch."""
         if encoding is Encoding.JSON:
             data = self._written(self._json.datum(data), self.schema)
-        if reader is not self:
-            data = self._resolved(data, reader)
-        found = reader._read(data, reader.schema)
+        found = self._read(data, self.schema) if reader is self else self._resolved(data, reader)
         return {name: valued(found[name], type_) for name, type_ in reader.fields.fields}
 
-    def _resolved(self, data: bytes, reader: AvroCodec) -> bytes:
-        """Return a message as the schema of another revision writes it.
+    def _resolved(self, data: bytes, reader: AvroCodec) -> Any:
+        """Return a message as the schema of another revision reads it.
 
         ``fastavro`` would convert by the logical types of the writer. Avro: they are the reader's.
         """
-        if self._is_walked:
-            self._walker.check(data)
-        with _reading():
-            datum = fastavro.schemaless_reader(BytesIO(data), self._plain, reader._plain)
-            return self._written(datum, reader._plain)
+        return self._read(data, self._as_writer, reader._as_reader)
+
+    @cached_property
+    def _as_writer(self) -> Any:
+        """The schema with the logical type of values that ``avro_resolution`` converts."""
+        return fastavro.parse_schema(as_writer(_without(self._given, lambda _: True)), {})
+
+    @cached_property
+    def _as_reader(self) -> Any:
+        """The schema with the branches of its unions, as ``avro_resolution`` reads them."""
+        named: dict[str, Any] = {}
+        given = as_reader(_without(self._given, _is_ignored))
+        schema = fastavro.parse_schema(given, named)
+        read_defaults(schema, named)
+        return schema
 
     @cached_property
     def _plain(self) -> Any:
@@ -169,11 +178,11 @@ class AvroCodec:
         read_defaults(schema, named)
         return schema
 
-    def _read(self, data: bytes, schema: Any) -> Any:
+    def _read(self, data: bytes, schema: Any, reader: Any = None) -> Any:
         if self._is_walked:
             self._walker.check(data)
         with _reading():
-            return fastavro.schemaless_reader(BytesIO(data), schema, None)
+            return fastavro.schemaless_reader(BytesIO(data), schema, reader)
 
 
 @contextmanager
@@ -181,6 +190,8 @@ def _reading() -> Iterator[None]:
     """Raise SchemaMismatch for whatever ``fastavro`` raises."""
     try:
         yield
+    except SchemaMismatch:
+        raise
     except Exception as error:
         raise SchemaMismatch(f"invalid Avro data: {_first_line(error)}") from None
 

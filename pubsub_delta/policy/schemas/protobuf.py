@@ -11,7 +11,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.empty_pb2 import Empty
 from google.protobuf.message import DecodeError
 
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.policy.schemas.types import (
     TEXT,
     DecimalOf,
@@ -68,6 +68,14 @@ def check_compiled(compiled: bytes) -> None:
         )
     for message in file.message_type:
         _check_field_names(message)
+    try:
+        ProtobufCodec(compiled)  # it refuses some definitions that the compiler only warns of
+    except (TypeError, RecursionError) as error:
+        first_line = next(iter(str(error).splitlines()), "")
+        raise InvalidArgument(
+            f"definition: its messages cannot be read ({first_line}); one whose fields have "
+            "different names in JSON, and whose messages are not nested too deeply, is accepted"
+        ) from None
 
 
 def _check_field_names(message: Any) -> None:
@@ -87,10 +95,19 @@ def check_compatible(new: bytes, old: bytes) -> None:
 
     Pub/Sub: only optional fields can be added or removed, and no remaining field can change.
     """
-    _check_messages(_root_of(new), _root_of(old))
+    pairs = [(_root_of(new), _root_of(old))]
+    seen = set()
+    for ours, theirs in pairs:
+        if (ours.full_name, theirs.full_name) not in seen:
+            seen.add((ours.full_name, theirs.full_name))
+            pairs += _check_messages(ours, theirs)
 
 
-def _check_messages(new: Any, old: Any) -> None:
+def _check_messages(new: Any, old: Any) -> Iterator[tuple[Any, Any]]:
+    """Check the fields of two messages, and yield the messages of these fields: old and new.
+
+    A field may have another type of the same name, as of another message around it.
+    """
     ours, theirs = ({each.number: each for each in of.fields} for of in (new, old))
     for number in sorted(ours.keys() | theirs.keys()):
         one, other = ours.get(number), theirs.get(number)
@@ -104,20 +121,16 @@ def _check_messages(new: Any, old: Any) -> None:
                 )
         elif _described(one) != _described(other):
             raise SchemaMismatch(f"{_described(one)} is not compatible with {_described(other)}")
+        elif one.enum_type is not None:
+            _check_enums(one.enum_type, other.enum_type)
+        elif one.message_type is not None:
+            yield one.message_type, other.message_type
     by_name = {each.name: each.number for each in old.fields}
     for field in new.fields:
         if by_name.get(field.name, field.number) != field.number:
             raise SchemaMismatch(
                 f"field {field.full_name} has number {field.number}, and had {by_name[field.name]}"
             )
-    for kind, check in (
-        ("nested_types_by_name", _check_messages),
-        ("enum_types_by_name", _check_enums),
-    ):
-        before = dict(getattr(old, kind))
-        for name, each in getattr(new, kind).items():
-            if name in before:
-                check(each, before[name])
 
 
 def _check_enums(new: Any, old: Any) -> None:
@@ -149,7 +162,12 @@ class ProtobufCodec:
     def fields(self) -> RecordOf:
         """The fields of a message, with their types."""
         of = self._descriptor
-        return RecordOf(tuple(_fields(of, (of.full_name,), FieldCount())))
+        try:
+            return RecordOf(tuple(_fields(of, (of.full_name,), FieldCount())))
+        except RecursionError:
+            raise FailedPrecondition(
+                f"the messages of {of.full_name} are nested too deeply to be read as columns"
+            ) from None
 
     def check(self, data: bytes, encoding: Encoding) -> None:
         """Raise SchemaMismatch unless data is a message of the schema.

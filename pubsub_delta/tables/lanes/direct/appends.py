@@ -1,10 +1,13 @@
-"""Appends in object storage: each lands once, though the answer to its commit is lost.
+"""Appends: each lands once, though it is told as failed.
 
 The client of an object store repeats a put whose answer was lost, and finds its own commit there.
 ``deltalake`` takes it for another writer's, with which an append has no conflict, and makes the
 commit again as a later version. Whoever has acknowledged the messages of the first one would get
-them again with the second. So an append is tried as the next version only, and its commit is looked
-for before it is tried again.
+them again with the second. So an append there is tried as the next version only, and its commit is
+looked for before it is tried again.
+
+On any storage ``deltalake`` writes a checkpoint after some commits, and raises an error if it
+cannot, as on a full disk. Such a commit has landed, too.
 """
 
 from __future__ import annotations
@@ -30,8 +33,8 @@ def append_once(
 ) -> int | None:
     """Make a commit that only adds, and return its version; None if its transaction has landed.
 
-    ``write``: makes it as the next version, or fails. ``user_metadata``: what no other commit
-    carries. ``known_version``: of the last commit, if the caller has just read it.
+    ``write``: makes it; in object storage as the next version, or it fails. ``user_metadata``: what
+    no other commit carries. ``known_version``: of the last commit, if the caller has just read it.
     """
     known = known_version
 

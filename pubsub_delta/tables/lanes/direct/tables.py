@@ -15,7 +15,6 @@ from pubsub_delta.tables.lanes.direct.commits import (
     MESSAGES_WRITTEN,
     NO_CLEANUP,
     completed,
-    has_landed,
     properties_of_commit,
     properties_of_table,
     with_columns_of,
@@ -251,16 +250,9 @@ class DirectLane:
     ) -> int | None:
         """Make a commit that only adds; return its version, None if its transaction has landed."""
         with self.locked(table), translating_errors(table):
-            if is_local(table):
-                with self.open_tables.newest(table, known_version) as opened:
-                    if has_landed(opened, transaction):
-                        return None
-                    write(opened)
-                    version: int | None = opened.version()
-            else:
-                version = append_once(
-                    self.open_tables, table, write, user_metadata, transaction, known_version
-                )
+            version = append_once(
+                self.open_tables, table, write, user_metadata, transaction, known_version
+            )
             if version is not None:
                 self._tidy_at_times(table, version, join_small_files)
         return version
