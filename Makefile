@@ -95,7 +95,8 @@ oldest-test: .venv/ready ## run the tests of one lane with the oldest packages t
 	$(PYTHON) -m venv --clear .venv-oldest
 	$(BIN)/uv pip install --quiet --python .venv-oldest/bin/python --resolution lowest-direct \
 		--editable '.[dev]'
-	.venv-oldest/bin/pytest --numprocesses 2 --dist loadscope tests/unit tests/lanes
+	.venv-oldest/bin/pytest --numprocesses 2 --dist loadscope -W "ignore:grpcio <:FutureWarning" \
+		tests/unit tests/lanes
 
 check: .venv/ready ## lint, check types, and hold the structure against the plan
 	$(BIN)/ruff format --check .

@@ -160,7 +160,8 @@ async def _in_thread_if_large(size: int, work: Callable[[], T]) -> T:
 def _failed(error: Any, *, pretty: bool) -> Response:
     """Return the response of a call that failed, with the details of its error."""
     code = error.code()
-    details = dict(error.trailing_metadata() or ()).get(DETAILS)
+    pairs = iter(error.trailing_metadata() or ())  # the keys of an older Metadata are pairs, too
+    details = dict(pairs).get(DETAILS)
     if details is not None:
         return status_response(status_pb2.Status.FromString(details), code.name, pretty=pretty)
     if code == grpc.StatusCode.UNAVAILABLE:
