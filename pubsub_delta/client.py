@@ -171,9 +171,10 @@ class PubSub:
         ``idempotency_id``: (application id, version), with rising versions. Publishing with the
         same one again writes nothing and returns the first result.
 
-        ``order_by``: the column of a DataFrame by which the messages of an ordering key are
-        ordered; it is not stored. Without it Spark decides the order within a DataFrame. A list or
-        an Arrow table is received in its own order.
+        ``order_by``: the column of a DataFrame or an Arrow table by which the messages of an
+        ordering key are ordered, null first and NaN last; it is not stored. Without it Spark
+        decides the order within a DataFrame, and an Arrow table is received in its own order, as a
+        list is.
 
         ``if_unchanged``: the topic as it was read. If the stored one differs, the call publishes
         nothing and raises Aborted.

@@ -105,15 +105,17 @@ def _messages_of(table: pa.Table, order_by: str | None) -> Iterable[Message]:
 
 
 def _order(table: pa.Table, order_by: str) -> list[int]:
-    """Return the rows of a table in the order of a column.
+    """Return the rows of a table in the order of a column, as Spark sorts: null first, NaN last.
 
     The type is checked first: Arrow crashes the process when it sorts some types.
     """
     type_ = table.field(order_by).type
     try:
         if is_sortable(type_):
-            keys = [(order_by, "ascending")]
-            found: list[int] = pc.sort_indices(table.select([order_by]), keys).to_pylist()
+            values = table[order_by]
+            sorted_by = pa.table({"is_valid": values.is_valid(), "value": values})
+            keys = [("is_valid", "ascending"), ("value", "ascending")]
+            found: list[int] = pc.sort_indices(sorted_by, keys).to_pylist()
             return found
     except (pa.ArrowException, NotImplementedError):
         pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 
 import pytest
@@ -83,6 +84,17 @@ def collected(batch: PulledBatch) -> list[tuple[str, bytes]]:
     places = {(row["ordering_key"], row["place"]) for row in rows}
     assert len(places) == len({row["ordering_key"] for row in rows})
     return [(row["ordering_key"], bytes(row["data"])) for row in rows]
+
+
+def test_null_comes_first_and_nan_last_in_an_order(bench: Bench) -> None:
+    # Spark SQL: ascending puts NULL first, and NaN after every other number
+    topic, subscription = bench.pair(enable_message_ordering=True)
+    rows = [("c", math.nan), ("b", 1.0), ("a", None)]
+    frame = bench.spark.createDataFrame(rows, "data STRING, n DOUBLE")
+    frame = frame.withColumn("ordering_key", F.lit("key"))
+    for given in (frame, frame.toArrow()):
+        bench.store.publish(topic, given, order_by="n")
+    assert [message.data for message in bench.store.pull(subscription)] == [b"a", b"b", b"c"] * 2
 
 
 def test_an_order_column_must_be_one(bench: Bench) -> None:

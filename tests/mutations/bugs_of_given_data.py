@@ -29,6 +29,13 @@ BUGS_OF_GIVEN_DATA = (
         "if not is_text(type_):",
     ),
     Bug(
+        "null-comes-last",
+        "An Arrow table is published in another order of its column than a DataFrame of its rows.",
+        _ROWS,
+        'keys = [("is_valid", "ascending"), ("value", "ascending")]',
+        'keys = [("value", "ascending")]',
+    ),
+    Bug(
         "ack-ids-in-no-utf8",
         "An Arrow array of texts that are no UTF-8 is an error that is not documented.",
         "operations/acknowledge.py",

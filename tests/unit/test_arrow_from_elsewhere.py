@@ -5,6 +5,7 @@ What was published can be pulled by a consumer, and sent by the server.
 
 from __future__ import annotations
 
+import math
 from collections import UserDict
 from typing import Any
 
@@ -119,6 +120,15 @@ def test_a_record_batch_is_a_table() -> None:
     batch = pa.RecordBatch.from_pydict({"data": ["b", "a"], "n": [2, 1]})
     publish(world, batch, order_by="n")
     assert [each.data for each in delivered(world)] == [b"a", b"b"]
+
+
+def test_an_order_is_that_of_spark() -> None:
+    """Spark SQL: ascending puts NULL first, and NaN after every other number."""
+    world = InMemory()
+    order = [math.nan, 2.0, None, math.inf, -1.0, None]
+    table = pa.table({"data": ["f", "d", "a", "e", "c", "b"], "n": pa.array(order, pa.float64())})
+    publish(world, table, order_by="n")
+    assert [each.data for each in delivered(world)] == [b"a", b"b", b"c", b"d", b"e", b"f"]
 
 
 def test_a_column_that_appears_twice_is_refused() -> None:
