@@ -239,15 +239,17 @@ def test_one_of_two_appends_of_a_transaction_lands(tmp_path: Path) -> None:
     topic(first, table)
     outcomes = []
 
-    def append(lane: DirectLane) -> None:
+    def append(lane: DirectLane, name: str) -> None:
         for number in range(12):
             try:
-                made = lane.append(table, numbers(number, 1), "", ("till", number))
+                metadata = f"{number} of {name}"
+                made = lane.append(table, numbers(number, 1), metadata, ("till", number))
                 outcomes.append(made.landed)
             except Conflict:
                 outcomes.append(False)
 
-    threads = [threading.Thread(target=append, args=(lane,)) for lane in (first, second)]
+    lanes = ((first, "the first"), (second, "the second"))
+    threads = [threading.Thread(target=append, args=each) for each in lanes]
     for thread in threads:
         thread.start()
     for thread in threads:
