@@ -164,19 +164,12 @@ class AvroCodec:
     @cached_property
     def _as_reader(self) -> Any:
         """The schema with the branches of its unions, as ``avro_resolution`` reads them."""
-        named: dict[str, Any] = {}
-        given = as_reader(_without(self._given, _is_ignored))
-        schema = fastavro.parse_schema(given, named)
-        read_defaults(schema, named)
-        return schema
+        return _parsed(as_reader(_without(self._given, _is_ignored)))
 
     @cached_property
     def _plain(self) -> Any:
         """The schema without logical types."""
-        named: dict[str, Any] = {}
-        schema = fastavro.parse_schema(_without(self._given, lambda _: True), named)
-        read_defaults(schema, named)
-        return schema
+        return _parsed(_without(self._given, lambda _: True))
 
     def _read(self, data: bytes, schema: Any, reader: Any = None) -> Any:
         if self._is_walked:
@@ -194,6 +187,14 @@ def _reading() -> Iterator[None]:
         raise
     except Exception as error:
         raise SchemaMismatch(f"invalid Avro data: {_first_line(error)}") from None
+
+
+def _parsed(given: Any) -> Any:
+    """Return a definition as ``fastavro`` reads by it, with its default values."""
+    named: dict[str, Any] = {}
+    schema = fastavro.parse_schema(given, named)
+    read_defaults(schema, named)
+    return schema
 
 
 def _without(given: Any, is_dropped: Callable[[Any], bool]) -> Any:
