@@ -28,10 +28,12 @@ _OPTIONS = (
     *("-p", "tests.mutations.imported", "-W", "ignore::pytest.PytestAssertRewriteWarning"),
 )
 _FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
-_FAILED = (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED)
-"""The second where a file of tests could not be imported."""
 _BROKEN = 91
 """The exit code where pytest itself fails."""
+_FAILED = (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED, _BROKEN)
+"""The second where a file of tests could not be imported, the third also where a thread of a test
+that has failed is left.
+"""
 
 
 class NotRun(RuntimeError):
