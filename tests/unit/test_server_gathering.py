@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 import pytest
 
+from pubsub_delta.errors import Unavailable
 from pubsub_delta.resources import Message
 from pubsub_delta.server import publishing
 from pubsub_delta.server.counters import Counters
@@ -207,3 +211,34 @@ def test_each_request_of_an_append_gets_the_ids_of_its_own_messages() -> None:
     ids = asyncio.run(run())
     assert [len(each) for each in ids] == [2, 1, 3]
     assert [each for request in ids for each in request] == [str(number) for number in range(6)]
+
+
+def test_the_error_of_a_client_that_is_gone_is_no_forgotten_exception(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The log tells once that a publish failed, and asyncio does not tell it again."""
+    caplog.set_level(logging.CRITICAL, "pubsub_delta.server")  # a record would keep the error
+
+    async def run() -> list[str]:
+        told: list[str] = []
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, context: told.append(str(context["message"]))
+        )
+        log = Log()
+
+        def failing(_: Sequence[Message]) -> list[str]:
+            raise Unavailable("the storage is away")
+
+        batcher = PublishBatcher(lambda: failing, log.blocking, Counters(), lambda: None, 0.0)
+        client = asyncio.create_task(batcher.publish([Message(b"a")], 1))
+        await log.begun.wait()
+        client.cancel()
+        with suppress(asyncio.CancelledError):
+            await client
+        log.landed.set()
+        await batcher.drain()
+        del batcher, client
+        gc.collect()
+        return told
+
+    assert asyncio.run(run()) == []
