@@ -84,6 +84,17 @@ def test_a_message_with_an_earlier_deadline_is_extended_in_time() -> None:
     assert book.request(at(1)).deadlines == extended
 
 
+def test_a_lease_ends_with_its_first_message_that_no_client_has() -> None:
+    """The library extends for a message that only it knows, whatever clients do with others."""
+    book = leased(0, 1)
+    book.leases[1].read[1].deadline = at(3)
+    for position in (0, 1):
+        book.acks.modify_ack_deadline((1, position), timedelta(seconds=3))
+    request = book.request(at(0))
+    book.apply(request, everything(request), at(0))
+    assert book.is_due(at(1))
+
+
 def test_a_client_extends_by_itself_what_it_has_given_an_earlier_deadline() -> None:
     book = leased(0, 1)
     book.leases[1].read[1].deadline = at(3)

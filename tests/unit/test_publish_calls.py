@@ -203,6 +203,24 @@ def test_a_publish_that_the_history_reaches_back_to_and_does_not_have_had_no_mes
             list(absent(time).message_ids)
 
 
+def test_a_publish_that_a_cut_history_has_is_found() -> None:
+    """Its ids are read from its commit, though what was before it is forgotten."""
+    world = InMemory()
+    world.publish("a")
+    uid = world.store.get_topic(TOPIC).uid
+    world.driver.world.lane.cut_log(LAYOUT.messages(uid))
+    since = world.now
+    for seconds in (60, 120):
+        world.be_at(seconds)
+        world.store.publish(TOPIC, ["b", "c"], idempotency_id=("app", seconds))
+    messages = world.tables.messages(uid)
+    assert messages.history.reaches_back_to(world.now)
+    assert not messages.history.reaches_back_to(since)
+    for time in (None, world.now):
+        found = publish.PublishResult(messages, time, "app:60")
+        assert (found.message_count, len(list(found.message_ids))) == (2, 2)
+
+
 def test_messages_are_counted_though_their_commit_counts_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -30,6 +30,17 @@ def test_requests_follow_each_other_on_one_connection() -> None:
     over(test)
 
 
+def test_a_target_in_the_form_for_proxies_is_its_path() -> None:
+    """RFC 9112, 3.2.2: "a server MUST accept the absolute-form in requests"."""
+
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        client = await connect()
+        head = "GET http://localhost:8085/a/b?x=1&y HTTP/1.1\r\nHost: localhost:8085\r\n\r\n"
+        assert (await client.ask(head)).endswith(b"GET /a/b?x=1&y ")
+
+    over(test)
+
+
 def test_a_header_that_is_repeated_is_a_list() -> None:
     """RFC 9110, 5.2: the value is "the list of corresponding field line values", with commas."""
 
