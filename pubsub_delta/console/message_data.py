@@ -102,8 +102,8 @@ def _text(data: bytes, whole: int) -> str | None:
 def hexadecimal(data: bytes) -> str:
     r"""Write bytes in rows of sixteen: offset, hexadecimal and ASCII.
 
-    >>> print(hexadecimal(b"late\x00"))
-    00000000  6c 61 74 65 00                                    late.
+    >>> print(hexadecimal(b"late~\x7f\x00"))
+    00000000  6c 61 74 65 7e 7f 00                              late~..
     """
     rows = []
     for start in range(0, len(data), _ROW):

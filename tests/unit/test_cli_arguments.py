@@ -241,6 +241,12 @@ def test_ack_ids_stand_together_or_apart(options: list[str]) -> None:
     assert result.exit_code == 1
 
 
+def test_an_ack_prints_its_empty_response() -> None:
+    """gcloud prints the response of Acknowledge, which has no fields."""
+    store = Noting(acknowledge=AckResult(Ids.of(["A1"]), Ids.of([]), Ids.of([])))
+    assert run(store, "subscriptions", "ack", "sss", "--ack-ids=A1").stdout == "{}\n"
+
+
 def test_who_sits_at_a_terminal_is_asked_before_something_is_deleted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -32,6 +32,7 @@ def test_a_page_has_1_to_100_messages(number: str, pulled: int) -> None:
     browser.world.publish(*map(str, range(101)))
     page = browser.post("/subscriptions/first/pull", {"max_messages": number})
     assert ("is out of range" in page.text) is (pulled == 0)
+    assert page.status_code == (200 if pulled else 400)
     assert browser.store.metrics("first")["num_outstanding_messages"] == pulled
 
 
