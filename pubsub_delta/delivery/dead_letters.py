@@ -129,9 +129,10 @@ def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
 
     A dead-letter topic that was deleted meanwhile gets them if it still has a subscription, as
     another process may have appended them already. Without one they become available again. If
-    other messages have used the number, these get a higher one, and are appended under that.
+    other messages have used the number, these get a higher one, and are appended under that. A
+    topic that cannot be written does not hold up what goes to another one.
     """
-    count, problem = 0, None
+    count, problem, unwritable = 0, None, set[str]()
     forwarded = partial(redelivery.forwarded, retain=source.subscription.retain_acked_messages)
     waiting = redelivery.forwardings(tables.ack_states.read(source.uid))
     while waiting:
@@ -140,6 +141,8 @@ def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
         messages = sum(map(len, spans))
         target = spans[0].forward_to
         assert target is not None
+        if target in unwritable:
+            continue
         done: _Step = forwarded
         try:
             takes_any = tables.messages(target).exists() and tables.is_received(target)
@@ -148,7 +151,9 @@ def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
             topic = tables.registry.topic_of_uid(target)
             name = "that was deleted" if topic is None else topic.name
             why = f"{name} {_cannot_be_written(error)}"
-            return Forwarded(count, _not_forwarded(source, messages, why))
+            problem = _not_forwarded(source, messages, why)
+            unwritable.add(target)
+            continue
         if takes_any and not landed:
             tables.ack_states.change(source.uid, partial(_finish, redelivery.renumbered, number))
             waiting = redelivery.forwardings(tables.ack_states.read(source.uid))

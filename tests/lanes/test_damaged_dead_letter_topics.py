@@ -11,6 +11,15 @@ from pubsub_delta.delivery import dead_letters
 from pubsub_delta.errors import DeadLetterWarning
 from tests.lanes.table_world import DEAD, NAME, TOPIC, Killed, kill_before
 
+OTHER = "failed-later"
+
+
+def damage(root: Path, store: PubSub) -> None:
+    """Damage the dead-letter topic: nothing can be read from it, nor be appended."""
+    log = root / "messages" / store.get_topic(DEAD).uid / "_delta_log"
+    for commit in log.glob("*.json"):
+        commit.write_bytes(b"\0")
+
 
 @pytest.mark.parametrize("is_decided", [False, True])
 def test_the_others_of_its_source_come_and_it_is_told(
@@ -36,11 +45,42 @@ def test_the_others_of_its_source_come_and_it_is_told(
             with pytest.raises(Killed):
                 store.pull(NAME)
     store.publish(TOPIC, [b"good"])
-    log = root / "messages" / store.get_topic(DEAD).uid / "_delta_log"
-    for commit in log.glob("*.json"):
-        commit.write_bytes(b"\0")
+    damage(root, store)
     with pytest.warns(DeadLetterWarning, match="damaged"):
         pulled = PubSub(None, str(root), clock=clock).pull(NAME)
     assert [each.data for each in pulled] == [b"good"]
     assert pulled.ack().success
     assert store.metrics(NAME)["num_undelivered_messages"] == 1
+
+
+def test_what_goes_to_another_topic_that_is_set_then_arrives_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "After the last permitted attempt the message is forwarded", also behind one that cannot be.
+
+    The warning tells to set another dead-letter topic where one cannot be written.
+    """
+    clock, root = ManualClock(), tmp_path / "store"
+    store = PubSub(None, str(root), clock=clock)
+    for topic in (TOPIC, DEAD, OTHER):
+        store.create_topic(topic)
+    store.create_subscription("letters", OTHER)
+    store.create_subscription(NAME, TOPIC, dead_letter_policy=DeadLetterPolicy(DEAD, 5))
+    store.publish(TOPIC, [b"stuck"])
+    for _ in range(5):
+        store.pull(NAME).nack()
+    with monkeypatch.context() as patched:
+        kill_before(patched, dead_letters, "_append")
+        with pytest.raises(Killed):
+            store.pull(NAME)
+    damage(root, store)
+    store = PubSub(None, str(root), clock=clock)
+    store.update_subscription(NAME, dead_letter_policy=DeadLetterPolicy(OTHER, 5))
+    store.publish(TOPIC, [b"bad"])
+    with pytest.warns(DeadLetterWarning, match=f"{DEAD} cannot be written"):
+        for _ in range(6):
+            store.pull(NAME).nack()
+    assert [each.data for each in store.pull("letters")] == [b"bad"]
+    metrics = store.metrics(NAME)
+    assert metrics["dead_letter_message_count"] == 1
+    assert metrics["num_undelivered_messages"] == 1, "what cannot be written stays"

@@ -146,4 +146,12 @@ BUGS_OF_A_NINTH_OUTSIDER = (
         "stored = sum(each.size for each in counted)",
         "stored = sum(each.size for each in files)",
     ),
+    Bug(
+        "held-up-by-the-topic-before",
+        "Dead letters for a topic that cannot be written hold up those for the one that is set now.",
+        "delivery/dead_letters.py",
+        """            unwritable.add(target)
+            continue""",
+        "            return Forwarded(count, problem)",
+    ),
 )
