@@ -145,7 +145,7 @@ def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
             continue
         done: _Step = forwarded
         try:
-            takes_any = tables.messages(target).exists() and tables.is_received(target)
+            takes_any = tables.is_received(target) and tables.messages(target).exists()
             landed = takes_any and _append(tables, source, target, number, spans, now)
         except Exception as error:
             topic = tables.registry.topic_of_uid(target)

@@ -21,6 +21,30 @@ def damage(root: Path, store: PubSub) -> None:
         commit.write_bytes(b"\0")
 
 
+def with_another_policy(root: Path, monkeypatch: pytest.MonkeyPatch) -> PubSub:
+    """Return a store whose message is on its way to a topic that cannot be written.
+
+    Its subscription has another dead-letter topic by now.
+    """
+    clock = ManualClock()
+    store = PubSub(None, str(root), clock=clock)
+    for topic in (TOPIC, DEAD, OTHER):
+        store.create_topic(topic)
+    store.create_subscription("letters", OTHER)
+    store.create_subscription(NAME, TOPIC, dead_letter_policy=DeadLetterPolicy(DEAD, 5))
+    store.publish(TOPIC, [b"stuck"])
+    for _ in range(5):
+        store.pull(NAME).nack()
+    with monkeypatch.context() as patched:
+        kill_before(patched, dead_letters, "_append")
+        with pytest.raises(Killed):
+            store.pull(NAME)
+    damage(root, store)
+    store = PubSub(None, str(root), clock=clock)
+    store.update_subscription(NAME, dead_letter_policy=DeadLetterPolicy(OTHER, 5))
+    return store
+
+
 @pytest.mark.parametrize("is_decided", [False, True])
 def test_the_others_of_its_source_come_and_it_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_decided: bool
@@ -60,22 +84,7 @@ def test_what_goes_to_another_topic_that_is_set_then_arrives_there(
 
     The warning tells to set another dead-letter topic where one cannot be written.
     """
-    clock, root = ManualClock(), tmp_path / "store"
-    store = PubSub(None, str(root), clock=clock)
-    for topic in (TOPIC, DEAD, OTHER):
-        store.create_topic(topic)
-    store.create_subscription("letters", OTHER)
-    store.create_subscription(NAME, TOPIC, dead_letter_policy=DeadLetterPolicy(DEAD, 5))
-    store.publish(TOPIC, [b"stuck"])
-    for _ in range(5):
-        store.pull(NAME).nack()
-    with monkeypatch.context() as patched:
-        kill_before(patched, dead_letters, "_append")
-        with pytest.raises(Killed):
-            store.pull(NAME)
-    damage(root, store)
-    store = PubSub(None, str(root), clock=clock)
-    store.update_subscription(NAME, dead_letter_policy=DeadLetterPolicy(OTHER, 5))
+    store = with_another_policy(tmp_path / "store", monkeypatch)
     store.publish(TOPIC, [b"bad"])
     with pytest.warns(DeadLetterWarning, match=f"{DEAD} cannot be written"):
         for _ in range(6):
@@ -84,3 +93,19 @@ def test_what_goes_to_another_topic_that_is_set_then_arrives_there(
     metrics = store.metrics(NAME)
     assert metrics["dead_letter_message_count"] == 1
     assert metrics["num_undelivered_messages"] == 1, "what cannot be written stays"
+
+
+def test_with_its_deletion_they_go_to_the_other_topic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "If the dead-letter topic cannot be written (gone), nothing is forwarded or lost".
+
+    Of a topic that was deleted with its subscriptions nobody can get a message, damaged or not.
+    """
+    store = with_another_policy(tmp_path / "store", monkeypatch)
+    store.delete_topic(DEAD)
+    with pytest.warns(DeadLetterWarning, match="does not exist any more"):
+        assert not store.pull(NAME)
+    assert not store.pull(NAME)
+    assert [each.data for each in store.pull("letters")] == [b"stuck"]
+    assert store.metrics(NAME)["num_undelivered_messages"] == 0

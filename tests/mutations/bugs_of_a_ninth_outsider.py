@@ -154,4 +154,11 @@ BUGS_OF_A_NINTH_OUTSIDER = (
             continue""",
         "            return Forwarded(count, problem)",
     ),
+    Bug(
+        "waiting-for-a-deleted-topic",
+        "Dead letters wait for ever for a damaged topic that was deleted with its subscriptions.",
+        "delivery/dead_letters.py",
+        "tables.is_received(target) and tables.messages(target).exists()",
+        "tables.messages(target).exists() and tables.is_received(target)",
+    ),
 )
