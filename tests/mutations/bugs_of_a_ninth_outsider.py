@@ -148,7 +148,7 @@ BUGS_OF_A_NINTH_OUTSIDER = (
     ),
     Bug(
         "held-up-by-the-topic-before",
-        "Dead letters for a topic that cannot be written hold up those for the one that is set now.",
+        "Dead letters for a topic that cannot be written hold up those for the one set later.",
         "delivery/dead_letters.py",
         """            unwritable.add(target)
             continue""",
