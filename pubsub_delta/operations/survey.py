@@ -163,17 +163,25 @@ def over_time(
     if found is not None and not subscription.filter and not subscription.detached:
         new = found.messages.history.commits_after(states[0].after_version)
         adding = [each for each in reversed(new.commits) if each.adds_messages]
-        publishes = adding[-most:] if new.is_complete else []
+        publishes = adding if new.is_complete else []
+    shown = {each.version for each in publishes[-most:]}
     moments = []
     ends = [*(each.active_time or subscription.create_time for each in states[1:]), now]
     for metrics, end in zip(states, ends, strict=True):
         start = metrics.active_time or subscription.create_time
-        moments.append(_moment(metrics, start))
+        until_then: list[tuple[Commit, datetime]] = []
+        later: list[tuple[Commit, datetime]] = []
         for publish in publishes:
             time = publish.publish_time
             if publish.version > metrics.after_version and time is not None and time < end:
-                metrics = _with(metrics, publish, time)
-                moments.append(_moment(metrics, max(start, time)))
+                (until_then if time <= start else later).append((publish, time))
+        for publish, time in until_then:  # an ack, for instance, does not absorb new messages
+            metrics = _with(metrics, publish, time)
+        moments.append(_moment(metrics, start))
+        for publish, time in later:
+            metrics = _with(metrics, publish, time)
+            if publish.version in shown:
+                moments.append(_moment(metrics, time))
     if moments[-1].time >= now:  # it was used just now
         moments.pop()
     moments.append(_moment(subscription_metrics(tables, name, now), now))

@@ -161,4 +161,18 @@ BUGS_OF_A_NINTH_OUTSIDER = (
         "tables.is_received(target) and tables.messages(target).exists()",
         "tables.messages(target).exists() and tables.is_received(target)",
     ),
+    Bug(
+        "a-backlog-of-the-last-publishes",
+        "A history counts only the messages of the last publishes, as many as it has points.",
+        "operations/survey.py",
+        "publishes = adding if new.is_complete else []",
+        "publishes = adding[-most:] if new.is_complete else []",
+    ),
+    Bug(
+        "a-backlog-without-what-came-before",
+        "At an ack a history does not count what was published before it and not pulled.",
+        "operations/survey.py",
+        "        for publish, time in until_then:",
+        "        for publish, time in until_then[:0]:",
+    ),
 )

@@ -195,7 +195,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "console_successors",
         "if_unchanged",
     ),
-    "operations/survey.py": ("survey", "wrong_arguments"),
+    "operations/survey.py": ("metrics_over_time", "survey", "wrong_arguments"),
     "delivery/dead_letters.py": (
         "lanes/test_damaged_dead_letter_topics",
         "many_dead_letters",
