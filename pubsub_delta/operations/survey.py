@@ -157,21 +157,23 @@ def over_time(
     """
     _check_count("points", most)
     subscription = tables.subscription(name)
-    states = tables.ack_state_tables.metrics_over_time(subscription.uid, most)
+    states = tables.ack_state_tables.over_time(subscription.uid, most)
     found = find_source(tables, name)
     publishes: list[Commit] = []
+    if found is not None and not subscription.detached:
+        states = [found.carry_out_seeks(each) for each in states]
     if found is not None and not subscription.filter and not subscription.detached:
-        new = found.messages.history.commits_after(states[0].after_version)
+        new = found.messages.history.commits_after(min(each.after_version for each in states))
         adding = [each for each in reversed(new.commits) if each.adds_messages]
         publishes = adding if new.is_complete else []
     shown = {each.version for each in publishes[-most:]}
     moments = []
     ends = [*(each.active_time or subscription.create_time for each in states[1:]), now]
-    for metrics, end in zip(states, ends, strict=True):
-        start = metrics.active_time or subscription.create_time
+    for state, end in zip(states, ends, strict=True):
+        metrics, start = metrics_of(state), state.active_time or subscription.create_time
         until_then: list[tuple[Commit, datetime]] = []
         later: list[tuple[Commit, datetime]] = []
-        for publish in publishes:
+        for publish in (each for each in publishes if each.may_add(state.floor, None)):
             time = publish.publish_time
             if publish.version > metrics.after_version and time is not None and time < end:
                 (until_then if time <= start else later).append((publish, time))

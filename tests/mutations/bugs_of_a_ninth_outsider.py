@@ -175,4 +175,18 @@ BUGS_OF_A_NINTH_OUTSIDER = (
         "        for publish, time in until_then:",
         "        for publish, time in until_then[:0]:",
     ),
+    Bug(
+        "a-seek-later-in-the-history",
+        "A history shows the backlog of before a seek until the next operation carries it out.",
+        "operations/survey.py",
+        "states = [found.carry_out_seeks(each) for each in states]",
+        "pass",
+    ),
+    Bug(
+        "a-purge-without-end-in-the-history",
+        "A history counts what a seek into the future acknowledges as it is published.",
+        "operations/survey.py",
+        "if each.may_add(state.floor, None)",
+        "if each.may_add(None, None)",
+    ),
 )

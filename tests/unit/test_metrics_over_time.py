@@ -157,3 +157,31 @@ def test_metrics_over_time_at_an_ack_count_what_was_published_before_it() -> Non
     told = {each.time: each for each in store.store.subscription_history(NAME, points=3)}
     moment = told[at(6 * MINUTE)]
     assert (moment.num_undelivered_messages, moment.oldest_unacked_message_age) == (5, 5 * MINUTE)
+
+
+def test_metrics_over_time_follow_a_seek_that_no_operation_has_carried_out() -> None:
+    """A seek "is in force at once": also for somebody who looks at the chart.
+
+    "A future t purges (and also acks what is published until t)."
+    """
+    store = InMemory()
+    store.be_at(MINUTE)
+    store.publish("a", "b")
+    store.be_at(2 * MINUTE)
+    store.store.pull(NAME, max_messages=1).nack()
+    store.be_at(3 * MINUTE)
+    store.store.seek(NAME, time=at(3 * MINUTE))
+    assert store.store.subscription_metrics(NAME).num_undelivered_messages == 0
+    store.be_at(4 * MINUTE)
+    store.publish("c")
+    store.be_at(5 * MINUTE)
+    store.store.seek(NAME, time=at(8 * MINUTE))
+    for minute in (6, 9):
+        store.be_at(minute * MINUTE)
+        store.publish("d")
+    store.be_at(10 * MINUTE)
+    told = {each.time: each for each in store.store.subscription_history(NAME)}
+    seen = {int(minute): told[at(minute * MINUTE)] for minute in (2, 3, 4, 5, 9, 10)}
+    counts = {minute: each.num_undelivered_messages for minute, each in seen.items()}
+    assert counts == {2: 2, 3: 0, 4: 1, 5: 0, 9: 1, 10: 1}
+    assert seen[10].oldest_unacked_message_age == MINUTE

@@ -74,19 +74,19 @@ class AckStateTables:
         """Return the metrics of a subscription that its ack state alone gives."""
         return metrics_of(self.read(uid).state)
 
-    def metrics_over_time(self, uid: str, most: int) -> list[SubscriptionMetrics]:
-        """Return the metrics after up to ``most`` commits of an ack state, the earliest first.
+    def over_time(self, uid: str, most: int) -> list[AckState]:
+        """Return an ack state after up to ``most`` of its commits, the earliest first.
 
         They are read from versions of its table, so they reach back as far as its log: minutes, for
         a busy subscription. The last commit is always among them.
         """
-        found = [self.metrics(uid)]
+        found = [self.read(uid).state]
         commits = self._lane.history(self._table_of(uid))
         changes = [each.version for each in commits if each.operation not in _CHANGES_NOTHING]
         for version in spread(changes, most)[1:]:
             state = self._state_if_kept(uid, version)
             if state is not None:
-                found.append(metrics_of(state))
+                found.append(state)
         return list(reversed(found))
 
     def _state_if_kept(self, uid: str, version: int) -> AckState | None:
