@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from itertools import pairwise
 
 from pubsub_delta.delivery.sources import find_source, source
 from pubsub_delta.delivery.surveys import AckStateSurvey, survey_of
@@ -154,10 +155,12 @@ def over_time(
     """Return the metrics of a subscription over time, from the versions of its ack state until now.
 
     Without a filter there is also a moment for each of the last publishes, as many as versions.
+    There is none between two versions where others in between are left out.
     """
     _check_count("points", most)
     subscription = tables.subscription(name)
-    states = tables.ack_state_tables.over_time(subscription.uid, most)
+    stored = tables.ack_state_tables.over_time(subscription.uid, most)
+    states = [each.state for each in stored]
     found = find_source(tables, name)
     publishes: list[Commit] = []
     if found is not None and not subscription.detached:
@@ -169,7 +172,8 @@ def over_time(
     shown = {each.version for each in publishes[-most:]}
     moments = []
     ends = [*(each.active_time or subscription.create_time for each in states[1:]), now]
-    for state, end in zip(states, ends, strict=True):
+    follows = [b.revision == a.revision + 1 for a, b in pairwise(stored)] + [True]
+    for state, end, is_followed in zip(states, ends, follows, strict=True):
         metrics, start = metrics_of(state), state.active_time or subscription.create_time
         until_then: list[tuple[Commit, datetime]] = []
         later: list[tuple[Commit, datetime]] = []
@@ -180,7 +184,7 @@ def over_time(
         for publish, time in until_then:  # an ack, for instance, does not absorb new messages
             metrics = _with(metrics, publish, time)
         moments.append(_moment(metrics, start))
-        for publish, time in later:
+        for publish, time in later if is_followed else ():
             metrics = _with(metrics, publish, time)
             if publish.version in shown:
                 moments.append(_moment(metrics, time))

@@ -189,4 +189,11 @@ BUGS_OF_A_NINTH_OUTSIDER = (
         "if each.may_add(state.floor, None)",
         "if each.may_add(None, None)",
     ),
+    Bug(
+        "a-backlog-between-two-points",
+        "A history shows a backlog that acks between two of its points have ended.",
+        "operations/survey.py",
+        "in later if is_followed else ():",
+        "in later:",
+    ),
 )

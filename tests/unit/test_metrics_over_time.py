@@ -185,3 +185,17 @@ def test_metrics_over_time_follow_a_seek_that_no_operation_has_carried_out() -> 
     counts = {minute: each.num_undelivered_messages for minute, each in seen.items()}
     assert counts == {2: 2, 3: 0, 4: 1, 5: 0, 9: 1, 10: 1}
     assert seen[10].oldest_unacked_message_age == MINUTE
+
+
+def test_metrics_over_time_show_no_backlog_that_acks_between_two_points_have_ended() -> None:
+    """A chart of the past shows the numbers that somebody who looked then was shown."""
+    store = InMemory()
+    for minute in range(1, 13):
+        store.be_at(minute * MINUTE)
+        store.publish("a")
+        store.be_at(minute * MINUTE + 1)
+        store.store.pull(NAME).ack()
+    store.be_at(13 * MINUTE)
+    told = store.store.subscription_history(NAME, points=6)
+    assert max(each.num_undelivered_messages for each in told) <= 1
+    assert max(each.oldest_unacked_message_age for each in told) <= 1
