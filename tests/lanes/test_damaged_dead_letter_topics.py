@@ -1,4 +1,4 @@
-"""A dead-letter topic that is damaged stops nobody who forwards to it."""
+"""A topic that is damaged, a dead-letter topic or its source, stops no other dead letters."""
 
 from __future__ import annotations
 
@@ -110,3 +110,36 @@ def test_with_its_deletion_they_go_to_the_other_topic(
     assert not store.pull(NAME)
     assert [each.data for each in store.pull("letters")] == [b"stuck"]
     assert store.metrics(NAME)["num_undelivered_messages"] == 0
+
+
+def test_messages_whose_file_is_gone_hold_up_no_later_ones(tmp_path: Path) -> None:
+    """ "After the last permitted attempt the message is forwarded", once it can be read again.
+
+    The error names the topic whose file is gone, and not the dead-letter topic.
+    """
+    clock, root = ManualClock(), tmp_path / "store"
+    store = PubSub(None, str(root), clock=clock)
+    for topic in (TOPIC, DEAD):
+        store.create_topic(topic)
+    store.create_subscription("letters", DEAD)
+    store.create_subscription(NAME, TOPIC, dead_letter_policy=DeadLetterPolicy(DEAD, 5))
+    store.publish(TOPIC, [b"unread"])
+    for _ in range(5):
+        store.pull(NAME).nack()
+    table = root / "messages" / store.get_topic(TOPIC).uid
+    (file,) = table.rglob("*.parquet")
+    file.rename(tmp_path / file.name)
+    store.publish(TOPIC, [b"bad"])
+    for _ in range(6):
+        with pytest.warns(DeadLetterWarning, match=f"forwarded: .*{table.name}") as told:
+            pulled = store.pull(NAME)
+        assert DEAD not in str(told[0].message)
+        pulled.nack()
+    pulled = store.pull("letters")
+    assert [each.data for each in pulled] == [b"bad"]
+    pulled.ack()
+    assert store.metrics(NAME)["num_undelivered_messages"] == 1
+    (tmp_path / file.name).rename(file)
+    assert not store.pull(NAME)
+    assert [each.data for each in store.pull("letters")] == [b"unread"]
+    assert store.metrics(NAME)["dead_letter_message_count"] == 2

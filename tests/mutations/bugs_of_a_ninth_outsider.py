@@ -196,4 +196,13 @@ BUGS_OF_A_NINTH_OUTSIDER = (
         "in later if is_followed else ():",
         "in later:",
     ),
+    Bug(
+        "held-up-by-a-missing-file",
+        "Dead letters whose file is gone hold up those that are forwarded later.",
+        "delivery/dead_letters.py",
+        """{error}"
+            continue""",
+        """{error}"
+            unwritable.add(target)""",
+    ),
 )
