@@ -205,4 +205,18 @@ BUGS_OF_A_NINTH_OUTSIDER = (
         """{error}"
             unwritable.add(target)""",
     ),
+    Bug(
+        "metrics-hidden-by-a-damaged-topic",
+        "Where one topic is damaged, the exporter has no metrics of any.",
+        "operations/metrics.py",
+        "        damaged.append(error)\n        return []",
+        "        raise",
+    ),
+    Bug(
+        "a-damaged-topic-looks-sound",
+        "Where one topic is damaged, the exporter says that the measurement succeeded.",
+        "exporter.py",
+        "partly.rows, began, seconds, count, failures, partly.error",
+        "partly.rows, began, seconds, count, failures",
+    ),
 )

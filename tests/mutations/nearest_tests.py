@@ -161,7 +161,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "cleaned_logs",
     ),
     "operations/read.py": ("as_of",),
-    "operations/metrics.py": ("metrics_of_a_store", "update_calls"),
+    "operations/metrics.py": ("metrics_of_a_store", "update_calls", "lanes/test_damaged_metrics"),
     "operations/views.py": ("views",),
     "operations/publish.py": (
         "publish_calls",
@@ -312,7 +312,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "micro_batch_lease",
         "data_source_consumer",
     ),
-    "exporter.py": ("exporter",),
+    "exporter.py": ("exporter", "lanes/test_damaged_metrics"),
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
     "tables/messages/commits.py": (
         "topic_history",
