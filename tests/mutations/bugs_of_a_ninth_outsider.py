@@ -219,4 +219,17 @@ BUGS_OF_A_NINTH_OUTSIDER = (
         "partly.rows, began, seconds, count, failures, partly.error",
         "partly.rows, began, seconds, count, failures",
     ),
+    Bug(
+        "a-lease-over-before-it-is-given",
+        "A pull that has waited for longer than the ack deadline returns messages without a lease.",
+        "operations/pull.py",
+        """    check_max_messages(max_messages)
+
+    def lease""",
+        """    check_max_messages(max_messages)
+    begun = clock()
+    clock = lambda: begun
+
+    def lease""",
+    ),
 )

@@ -174,6 +174,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "delivery/message_rows.py": ("arrow_from_elsewhere", "publish_calls"),
     "tables/arrow_types.py": ("arrow_from_elsewhere",),
     "operations/pull.py": (
+        "reading_leases",
         "consumer_calls",
         "expiration",
         "restored",
