@@ -198,7 +198,7 @@ class PubSub:
         to a table.
         """
         name = self._subscription(subscription)
-        lease = pull.pull(self._tables, name, max_messages, self._clock.now())
+        lease = pull.pull(self._tables, name, max_messages, self._clock.now)
         return PulledBatch(self._tables, name, lease, self._clock)
 
     def acknowledge(self, subscription: str, ack_ids: AckIds) -> AckResult:

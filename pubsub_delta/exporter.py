@@ -12,7 +12,7 @@ from pubsub_delta import clock
 from pubsub_delta.clock import to_micros
 from pubsub_delta.durations import Duration, parse_duration
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError
-from pubsub_delta.metrics import METRICS, RESOURCE_LABELS, Metric, MetricRow
+from pubsub_delta.metrics import METRICS, RESOURCE_LABELS, Metric, MetricRow, PartlyMeasured
 from pubsub_delta.threads import stop_at_exit
 
 try:
@@ -32,7 +32,7 @@ _LONGEST_WAIT = timedelta(seconds=threading.TIMEOUT_MAX)
 
 @dataclass(frozen=True)
 class Measurement:
-    """The last successful measurement, the number of tries and failures, and the last error."""
+    """The last metrics, the number of tries and failures, and the last error."""
 
     rows: Sequence[MetricRow] = ()
     time: datetime | None = None
@@ -47,8 +47,9 @@ class MetricsExporter(Collector):
 
     A scrape does not wait for the store: it gets the last measurement, with its age. After a
     failure that measurement stays, ``pubsub_delta_up`` is 0, and ``pubsub_delta_last_error_info``
-    has the error. ``serve`` answers scrapes at its own port. A program that serves metrics already
-    can register the exporter in its registry.
+    has the error. So it is where a resource is damaged, but the others are measured, and exported.
+    ``serve`` answers scrapes at its own port. A program that serves metrics already can register
+    the exporter in its registry.
 
     Args:
         measure: returns the current metrics.
@@ -84,6 +85,12 @@ class MetricsExporter(Collector):
         count = before.measurements + 1
         try:
             rows = self._measure()
+        except PartlyMeasured as partly:
+            seconds, failures = self._uptime() - start, before.failures + 1
+            self.measurement = Measurement(
+                partly.rows, began, seconds, count, failures, partly.error
+            )
+            raise partly.error from None
         except Exception as error:
             self.measurement = Measurement(
                 before.rows, before.time, before.seconds, count, before.failures + 1, error

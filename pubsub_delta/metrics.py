@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from pubsub_delta.clock import to_micros
+from pubsub_delta.errors import DataLoss
 from pubsub_delta.names import ResourceName
 
 
@@ -175,6 +176,15 @@ class MetricRow:
     unit: str
     is_estimate: bool
     time: datetime
+
+
+class PartlyMeasured(Exception):
+    """The metrics of some resources, where others are damaged. ``error``: that of one of them."""
+
+    def __init__(self, rows: Sequence[MetricRow], error: DataLoss) -> None:
+        super().__init__(str(error))
+        self.rows = rows
+        self.error = error
 
 
 class Metrics(Mapping[str, Any]):

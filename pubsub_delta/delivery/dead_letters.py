@@ -88,7 +88,11 @@ def _why_not(tables: Tables, topic_uid: str) -> str | None:
 
 
 def _cannot_be_written(error: Exception) -> str:
-    return f"cannot be written: {next(iter(str(error).splitlines()), repr(error))}"
+    return f"cannot be written: {_first_line(error)}"
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), repr(error))
 
 
 def _parts(source: Source, spans: Sequence[Span]) -> list[Positions]:
@@ -130,8 +134,10 @@ def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
     A dead-letter topic that was deleted meanwhile gets them if it still has a subscription, as
     another process may have appended them already. Without one they become available again. If
     other messages have used the number, these get a higher one, and are appended under that.
+    Messages that cannot be read hold up no others, nor does a topic that cannot be written hold up
+    what goes to another one.
     """
-    count, problem = 0, None
+    count, problem, unwritable = 0, None, set[str]()
     forwarded = partial(redelivery.forwarded, retain=source.subscription.retain_acked_messages)
     waiting = redelivery.forwardings(tables.ack_states.read(source.uid))
     while waiting:
@@ -140,15 +146,22 @@ def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
         messages = sum(map(len, spans))
         target = spans[0].forward_to
         assert target is not None
+        if target in unwritable:
+            continue
         done: _Step = forwarded
         try:
-            takes_any = tables.messages(target).exists() and tables.is_received(target)
+            takes_any = tables.is_received(target) and tables.messages(target).exists()
             landed = takes_any and _append(tables, source, target, number, spans, now)
+        except _CannotBeRead as error:
+            problem = f"{_could_not_be_forwarded(source, messages)}: {error}"
+            continue
         except Exception as error:
             topic = tables.registry.topic_of_uid(target)
             name = "that was deleted" if topic is None else topic.name
             why = f"{name} {_cannot_be_written(error)}"
-            return Forwarded(count, _not_forwarded(source, messages, why))
+            problem = _not_forwarded(source, messages, why)
+            unwritable.add(target)
+            continue
         if takes_any and not landed:
             tables.ack_states.change(source.uid, partial(_finish, redelivery.renumbered, number))
             waiting = redelivery.forwardings(tables.ack_states.read(source.uid))
@@ -164,6 +177,10 @@ def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
 _Step = Callable[[AckState, int], AckState]
 
 
+class _CannotBeRead(Exception):
+    """The messages of a forwarding cannot be read from their own topic."""
+
+
 def _finish(step: _Step, number: int, state: AckState) -> tuple[AckState, None]:
     return step(state, number), None
 
@@ -177,7 +194,11 @@ def _append(
     happens after an operator has restored an earlier ack state. The commit of these tells which it
     is, or, where the log does not have it any more, the last number that was used.
     """
-    letters, messages = _letters(tables, source, spans), tables.messages(target)
+    messages = tables.messages(target)
+    try:
+        letters = _letters(tables, source, spans)
+    except Exception as error:
+        raise _CannotBeRead(_first_line(error)) from error
     publish_id = publish_id_of_letters(source.uid, number, table_writes.digest(spans))
     transaction = application_of(source.uid), number
     landed = repeat_on_conflict(
@@ -251,7 +272,9 @@ def _shortened(text: str, size: int) -> str:
 
 
 def _not_forwarded(source: Source, count: int, why: str) -> str:
-    return (
-        f"{counted(count, 'message')} of {source.subscription.name} could not be "
-        f"forwarded, and nothing is lost: the dead-letter topic {why}"
-    )
+    what = _could_not_be_forwarded(source, count)
+    return f"{what}, and nothing is lost: the dead-letter topic {why}"
+
+
+def _could_not_be_forwarded(source: Source, count: int) -> str:
+    return f"{counted(count, 'message')} of {source.subscription.name} could not be forwarded"

@@ -65,6 +65,12 @@ class Source:
         stored = self.messages.positions_within(union(current.spans))
         return replay.without_deleted_messages(current, stored)
 
+    def carry_out_seeks(self, state: AckState) -> AckState:
+        """Carry out the noted seeks of an ack state, without what was published since."""
+        if not state.seeks:
+            return state
+        return replay.carry_out_seeks(state, self.terms, self.log(state))
+
     def has_lost_messages(self, after_version: int) -> bool:
         """Return whether messages may have been deleted after a version of the topic."""
         return TopicLog(self, after_version).may_lack_messages

@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pubsub_delta.delivery.sources import Source, find_source, source_of
-from pubsub_delta.errors import InvalidArgument, NotFound
-from pubsub_delta.metrics import Measured, MetricRow, Metrics
+from pubsub_delta.errors import DataLoss, InvalidArgument, NotFound
+from pubsub_delta.metrics import Measured, MetricRow, Metrics, PartlyMeasured
 from pubsub_delta.names import (
     DELETED_TOPIC,
     snapshot_name,
@@ -47,7 +47,11 @@ def metrics_table(
     spark = tables.spark
     from pubsub_delta.tables.lanes.spark.metrics import metrics_frame  # this is what needs Spark
 
-    return metrics_frame(spark, rows(tables, names, project, now, exact=exact))
+    try:
+        measured = rows(tables, names, project, now, exact=exact)
+    except PartlyMeasured as partly:
+        raise partly.error from None
+    return metrics_frame(spark, measured)
 
 
 def rows(
@@ -55,7 +59,8 @@ def rows(
 ) -> list[MetricRow]:
     """Return the metrics of some resources, or of all of a store, of every project.
 
-    Resources that are deleted while a whole store is measured are left out.
+    Resources that are deleted while a whole store is measured are left out. PartlyMeasured, with
+    the metrics of the others, if resources are damaged.
     """
     measurement = _Measurement(tables, project, now, exact=exact, many=True)
     if names is None:
@@ -63,9 +68,14 @@ def rows(
     else:
         wanted = [partial(_of_name, measurement, name) for name in listed(names)]
     # Each measurement is a few small queries, which mostly wait.
-    parts = in_threads(partial(_rows_of, skip_missing=names is None), wanted, AT_A_TIME)
+    damaged: list[DataLoss] = []
+    measure = partial(_rows_of, damaged=damaged, skip_missing=names is None)
+    parts = in_threads(measure, wanted, AT_A_TIME)
     by_name = {(part[0].kind, part[0].name): part for part in parts if part}
-    return [row for part in by_name.values() for row in part]  # once, where it is named twice
+    found = [row for part in by_name.values() for row in part]  # once, where it is named twice
+    if damaged:
+        raise PartlyMeasured(found, min(damaged, key=str))
+    return found
 
 
 def listed(names: Iterable[str]) -> list[str]:
@@ -77,9 +87,14 @@ def listed(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(given))
 
 
-def _rows_of(measure: Callable[[], Metrics], *, skip_missing: bool) -> list[MetricRow]:
+def _rows_of(
+    measure: Callable[[], Metrics], *, damaged: list[DataLoss], skip_missing: bool
+) -> list[MetricRow]:
     try:
         return list(measure().rows())
+    except DataLoss as error:
+        damaged.append(error)
+        return []
     except NotFound:
         if skip_missing:
             return []

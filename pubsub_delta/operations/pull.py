@@ -21,19 +21,22 @@ T = TypeVar("T")
 
 
 def pull(
-    tables: Tables, name: ResourceName, max_messages: int | None, now: datetime
+    tables: Tables, name: ResourceName, max_messages: int | None, clock: Callable[[], datetime]
 ) -> Lease | None:
     """Lease up to ``max_messages`` messages, failed ones last; None if none is available.
 
     The pull is one commit; usually it writes nothing if no message is available. It also forwards
     messages that have had their last delivery attempt to the dead-letter topic.
+
+    ``clock``: returns the time. A lease begins when it is decided: a wait for another process, or
+    for the filter's first look at a large topic, can take longer than the ack deadline.
     """
     check_max_messages(max_messages)
 
     def lease(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
-        return delivery.lease(state, max_messages, terms, now)
+        return delivery.lease(state, max_messages, terms, clock())
 
-    return consume(tables, name, now, lease)[0].lease
+    return consume(tables, name, clock(), lease)[0].lease
 
 
 def pull_micro_batch(

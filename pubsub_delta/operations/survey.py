@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from itertools import pairwise
 
 from pubsub_delta.delivery.sources import find_source, source
 from pubsub_delta.delivery.surveys import AckStateSurvey, survey_of
@@ -154,26 +155,39 @@ def over_time(
     """Return the metrics of a subscription over time, from the versions of its ack state until now.
 
     Without a filter there is also a moment for each of the last publishes, as many as versions.
+    There is none between two versions where others in between are left out.
     """
     _check_count("points", most)
     subscription = tables.subscription(name)
-    states = tables.ack_state_tables.metrics_over_time(subscription.uid, most)
+    stored = tables.ack_state_tables.over_time(subscription.uid, most)
+    states = [each.state for each in stored]
     found = find_source(tables, name)
     publishes: list[Commit] = []
+    if found is not None and not subscription.detached:
+        states = [found.carry_out_seeks(each) for each in states]
     if found is not None and not subscription.filter and not subscription.detached:
-        new = found.messages.history.commits_after(states[0].after_version)
+        new = found.messages.history.commits_after(min(each.after_version for each in states))
         adding = [each for each in reversed(new.commits) if each.adds_messages]
-        publishes = adding[-most:] if new.is_complete else []
+        publishes = adding if new.is_complete else []
+    shown = {each.version for each in publishes[-most:]}
     moments = []
     ends = [*(each.active_time or subscription.create_time for each in states[1:]), now]
-    for metrics, end in zip(states, ends, strict=True):
-        start = metrics.active_time or subscription.create_time
-        moments.append(_moment(metrics, start))
-        for publish in publishes:
+    follows = [b.revision == a.revision + 1 for a, b in pairwise(stored)] + [True]
+    for state, end, is_followed in zip(states, ends, follows, strict=True):
+        metrics, start = metrics_of(state), state.active_time or subscription.create_time
+        until_then: list[tuple[Commit, datetime]] = []
+        later: list[tuple[Commit, datetime]] = []
+        for publish in (each for each in publishes if each.may_add(state.floor, None)):
             time = publish.publish_time
             if publish.version > metrics.after_version and time is not None and time < end:
-                metrics = _with(metrics, publish, time)
-                moments.append(_moment(metrics, max(start, time)))
+                (until_then if time <= start else later).append((publish, time))
+        for publish, time in until_then:  # an ack, for instance, does not absorb new messages
+            metrics = _with(metrics, publish, time)
+        moments.append(_moment(metrics, start))
+        for publish, time in later if is_followed else ():
+            metrics = _with(metrics, publish, time)
+            if publish.version in shown:
+                moments.append(_moment(metrics, time))
     if moments[-1].time >= now:  # it was used just now
         moments.pop()
     moments.append(_moment(subscription_metrics(tables, name, now), now))

@@ -68,14 +68,19 @@ def catch_up(state: AckState, terms: Terms, log: Log, now: datetime) -> AckState
     It carries out noted seeks, absorbs new messages, ends leases and backoffs that are over, and
     discards messages that are older than their retention.
     """
-    for seek in state.seeks:
-        state = _carry_out(state, seek, terms, log)
     retain = terms.subscription.retain_acked_messages
-    state = _absorb(replace(state, seeks=()), log, None, retain=retain)
+    state = _absorb(carry_out_seeks(state, terms, log), log, None, retain=retain)
     state = delivery.settle(state, terms, now)
     return retention.discard(
         state, terms.subscription, now, lambda: log.covered_from(now), log.earlier
     )
+
+
+def carry_out_seeks(state: AckState, terms: Terms, log: Log) -> AckState:
+    """Carry out the noted seeks of a state, as of the topic's version at the time of each."""
+    for seek in state.seeks:
+        state = _carry_out(state, seek, terms, log)
+    return replace(state, seeks=())
 
 
 def lowest_version(state: AckState) -> int:

@@ -106,7 +106,7 @@ def test_metrics_tell_what_the_state_holds(tables: AckStateTables) -> None:
     assert found.ack_message_count_success == 1
 
 
-def test_metrics_over_time_begin_with_the_earliest_and_end_with_the_last(
+def test_states_over_time_begin_with_the_earliest_and_end_with_the_last(
     tables: AckStateTables,
 ) -> None:
     states = AckStates(tables, new_id)
@@ -114,9 +114,9 @@ def test_metrics_over_time_begin_with_the_earliest_and_end_with_the_last(
     for number in range(1, 8):
         state = AckState(0, spans=(available_span(range(number)),))
         states.change(UID, partial(becoming, state))
-    told = [each.num_undelivered_messages for each in tables.metrics_over_time(UID, 100)]
+    told = [each.state.count() for each in tables.over_time(UID, 100)]
     assert told == list(range(8))
-    few = [each.num_undelivered_messages for each in tables.metrics_over_time(UID, 4)]
+    few = [each.state.count() for each in tables.over_time(UID, 4)]
     assert few == sorted(few)
     assert (few[-1], len(few) <= 4) == (7, True)
 

@@ -1,4 +1,4 @@
-"""A dead-letter topic that is damaged stops nobody who forwards to it."""
+"""A topic that is damaged, a dead-letter topic or its source, stops no other dead letters."""
 
 from __future__ import annotations
 
@@ -10,6 +10,39 @@ from pubsub_delta import DeadLetterPolicy, ManualClock, PubSub
 from pubsub_delta.delivery import dead_letters
 from pubsub_delta.errors import DeadLetterWarning
 from tests.lanes.table_world import DEAD, NAME, TOPIC, Killed, kill_before
+
+OTHER = "failed-later"
+
+
+def damage(root: Path, store: PubSub) -> None:
+    """Damage the dead-letter topic: nothing can be read from it, nor be appended."""
+    log = root / "messages" / store.get_topic(DEAD).uid / "_delta_log"
+    for commit in log.glob("*.json"):
+        commit.write_bytes(b"\0")
+
+
+def with_another_policy(root: Path, monkeypatch: pytest.MonkeyPatch) -> PubSub:
+    """Return a store whose message is on its way to a topic that cannot be written.
+
+    Its subscription has another dead-letter topic by now.
+    """
+    clock = ManualClock()
+    store = PubSub(None, str(root), clock=clock)
+    for topic in (TOPIC, DEAD, OTHER):
+        store.create_topic(topic)
+    store.create_subscription("letters", OTHER)
+    store.create_subscription(NAME, TOPIC, dead_letter_policy=DeadLetterPolicy(DEAD, 5))
+    store.publish(TOPIC, [b"stuck"])
+    for _ in range(5):
+        store.pull(NAME).nack()
+    with monkeypatch.context() as patched:
+        kill_before(patched, dead_letters, "_append")
+        with pytest.raises(Killed):
+            store.pull(NAME)
+    damage(root, store)
+    store = PubSub(None, str(root), clock=clock)
+    store.update_subscription(NAME, dead_letter_policy=DeadLetterPolicy(OTHER, 5))
+    return store
 
 
 @pytest.mark.parametrize("is_decided", [False, True])
@@ -36,11 +69,77 @@ def test_the_others_of_its_source_come_and_it_is_told(
             with pytest.raises(Killed):
                 store.pull(NAME)
     store.publish(TOPIC, [b"good"])
-    log = root / "messages" / store.get_topic(DEAD).uid / "_delta_log"
-    for commit in log.glob("*.json"):
-        commit.write_bytes(b"\0")
+    damage(root, store)
     with pytest.warns(DeadLetterWarning, match="damaged"):
         pulled = PubSub(None, str(root), clock=clock).pull(NAME)
     assert [each.data for each in pulled] == [b"good"]
     assert pulled.ack().success
     assert store.metrics(NAME)["num_undelivered_messages"] == 1
+
+
+def test_what_goes_to_another_topic_that_is_set_then_arrives_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "After the last permitted attempt the message is forwarded", also behind one that cannot be.
+
+    The warning tells to set another dead-letter topic where one cannot be written.
+    """
+    store = with_another_policy(tmp_path / "store", monkeypatch)
+    store.publish(TOPIC, [b"bad"])
+    for _ in range(6):
+        with pytest.warns(DeadLetterWarning, match=f"{DEAD} cannot be written"):
+            pulled = store.pull(NAME)
+        pulled.nack()
+    assert [each.data for each in store.pull("letters")] == [b"bad"]
+    metrics = store.metrics(NAME)
+    assert metrics["dead_letter_message_count"] == 1
+    assert metrics["num_undelivered_messages"] == 1, "what cannot be written stays"
+
+
+def test_with_its_deletion_they_go_to_the_other_topic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "If the dead-letter topic cannot be written (gone), nothing is forwarded or lost".
+
+    Of a topic that was deleted with its subscriptions nobody can get a message, damaged or not.
+    """
+    store = with_another_policy(tmp_path / "store", monkeypatch)
+    store.delete_topic(DEAD)
+    with pytest.warns(DeadLetterWarning, match="does not exist any more"):
+        assert not store.pull(NAME)
+    assert not store.pull(NAME)
+    assert [each.data for each in store.pull("letters")] == [b"stuck"]
+    assert store.metrics(NAME)["num_undelivered_messages"] == 0
+
+
+def test_messages_whose_file_is_gone_hold_up_no_later_ones(tmp_path: Path) -> None:
+    """ "After the last permitted attempt the message is forwarded", once it can be read again.
+
+    The error names the topic whose file is gone, and not the dead-letter topic.
+    """
+    clock, root = ManualClock(), tmp_path / "store"
+    store = PubSub(None, str(root), clock=clock)
+    for topic in (TOPIC, DEAD):
+        store.create_topic(topic)
+    store.create_subscription("letters", DEAD)
+    store.create_subscription(NAME, TOPIC, dead_letter_policy=DeadLetterPolicy(DEAD, 5))
+    store.publish(TOPIC, [b"unread"])
+    for _ in range(5):
+        store.pull(NAME).nack()
+    table = root / "messages" / store.get_topic(TOPIC).uid
+    (file,) = table.rglob("*.parquet")
+    file.rename(tmp_path / file.name)
+    store.publish(TOPIC, [b"bad"])
+    for _ in range(6):
+        with pytest.warns(DeadLetterWarning, match=f"forwarded: .*{table.name}") as told:
+            pulled = store.pull(NAME)
+        assert DEAD not in str(told[0].message)
+        pulled.nack()
+    pulled = store.pull("letters")
+    assert [each.data for each in pulled] == [b"bad"]
+    pulled.ack()
+    assert store.metrics(NAME)["num_undelivered_messages"] == 1
+    (tmp_path / file.name).rename(file)
+    assert not store.pull(NAME)
+    assert [each.data for each in store.pull("letters")] == [b"unread"]
+    assert store.metrics(NAME)["dead_letter_message_count"] == 2

@@ -146,4 +146,90 @@ BUGS_OF_A_NINTH_OUTSIDER = (
         "stored = sum(each.size for each in counted)",
         "stored = sum(each.size for each in files)",
     ),
+    Bug(
+        "held-up-by-the-topic-before",
+        "Dead letters for a topic that cannot be written hold up those for the one set later.",
+        "delivery/dead_letters.py",
+        """            unwritable.add(target)
+            continue""",
+        "            return Forwarded(count, problem)",
+    ),
+    Bug(
+        "waiting-for-a-deleted-topic",
+        "Dead letters wait for ever for a damaged topic that was deleted with its subscriptions.",
+        "delivery/dead_letters.py",
+        "tables.is_received(target) and tables.messages(target).exists()",
+        "tables.messages(target).exists() and tables.is_received(target)",
+    ),
+    Bug(
+        "a-backlog-of-the-last-publishes",
+        "A history counts only the messages of the last publishes, as many as it has points.",
+        "operations/survey.py",
+        "publishes = adding if new.is_complete else []",
+        "publishes = adding[-most:] if new.is_complete else []",
+    ),
+    Bug(
+        "a-backlog-without-what-came-before",
+        "At an ack a history does not count what was published before it and not pulled.",
+        "operations/survey.py",
+        "        for publish, time in until_then:",
+        "        for publish, time in until_then[:0]:",
+    ),
+    Bug(
+        "a-seek-later-in-the-history",
+        "A history shows the backlog of before a seek until the next operation carries it out.",
+        "operations/survey.py",
+        "states = [found.carry_out_seeks(each) for each in states]",
+        "pass",
+    ),
+    Bug(
+        "a-purge-without-end-in-the-history",
+        "A history counts what a seek into the future acknowledges as it is published.",
+        "operations/survey.py",
+        "if each.may_add(state.floor, None)",
+        "if each.may_add(None, None)",
+    ),
+    Bug(
+        "a-backlog-between-two-points",
+        "A history shows a backlog that acks between two of its points have ended.",
+        "operations/survey.py",
+        "in later if is_followed else ():",
+        "in later:",
+    ),
+    Bug(
+        "held-up-by-a-missing-file",
+        "Dead letters whose file is gone hold up those that are forwarded later.",
+        "delivery/dead_letters.py",
+        """{error}"
+            continue""",
+        """{error}"
+            unwritable.add(target)""",
+    ),
+    Bug(
+        "metrics-hidden-by-a-damaged-topic",
+        "Where one topic is damaged, the exporter has no metrics of any.",
+        "operations/metrics.py",
+        "        damaged.append(error)\n        return []",
+        "        raise",
+    ),
+    Bug(
+        "a-damaged-topic-looks-sound",
+        "Where one topic is damaged, the exporter says that the measurement succeeded.",
+        "exporter.py",
+        "partly.rows, began, seconds, count, failures, partly.error",
+        "partly.rows, began, seconds, count, failures",
+    ),
+    Bug(
+        "a-lease-over-before-it-is-given",
+        "A pull that has waited for longer than the ack deadline returns messages without a lease.",
+        "operations/pull.py",
+        """    check_max_messages(max_messages)
+
+    def lease""",
+        """    check_max_messages(max_messages)
+    begun = clock()
+    clock = lambda: begun
+
+    def lease""",
+    ),
 )

@@ -150,8 +150,8 @@ BUGS_OF_A_SEVENTH_OUTSIDER = (
         "forwarded-untold",
         "What was forwarded before a failure is not counted.",
         "delivery/dead_letters.py",
-        "            return Forwarded(count, _not",
-        "            return Forwarded(0, _not",
+        "            problem = _not_forwarded(source, messages, why)",
+        "            count, problem = 0, _not_forwarded(source, messages, why)",
     ),
     Bug(
         "dry-run-forgets",

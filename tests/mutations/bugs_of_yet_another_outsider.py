@@ -51,8 +51,8 @@ BUGS_OF_YET_ANOTHER_OUTSIDER = (
         "first-publishes-over-time",
         "The chart over time shows the first publishes and not the last.",
         "operations/survey.py",
-        "adding[-most:]",
-        "adding[:most]",
+        "publishes[-most:]",
+        "publishes[:most]",
     ),
     Bug(
         "history-of-direct-deletions",

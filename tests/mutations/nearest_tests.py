@@ -161,7 +161,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "cleaned_logs",
     ),
     "operations/read.py": ("as_of",),
-    "operations/metrics.py": ("metrics_of_a_store", "update_calls"),
+    "operations/metrics.py": ("metrics_of_a_store", "update_calls", "lanes/test_damaged_metrics"),
     "operations/views.py": ("views",),
     "operations/publish.py": (
         "publish_calls",
@@ -174,6 +174,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "delivery/message_rows.py": ("arrow_from_elsewhere", "publish_calls"),
     "tables/arrow_types.py": ("arrow_from_elsewhere",),
     "operations/pull.py": (
+        "reading_leases",
         "consumer_calls",
         "expiration",
         "restored",
@@ -195,7 +196,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "console_successors",
         "if_unchanged",
     ),
-    "operations/survey.py": ("survey", "wrong_arguments"),
+    "operations/survey.py": ("metrics_over_time", "survey", "wrong_arguments"),
     "delivery/dead_letters.py": (
         "lanes/test_damaged_dead_letter_topics",
         "many_dead_letters",
@@ -312,7 +313,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "micro_batch_lease",
         "data_source_consumer",
     ),
-    "exporter.py": ("exporter",),
+    "exporter.py": ("exporter", "lanes/test_damaged_metrics"),
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
     "tables/messages/commits.py": (
         "topic_history",

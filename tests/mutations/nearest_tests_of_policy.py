@@ -35,7 +35,11 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
     "policy/fields.py": ("fields", "updates", "snapshots", "client"),
     "policy/filters.py": ("filters",),
     "policy/filter_terms.py": ("filters", "fuzz_filters"),
-    "policy/metrics.py": ("survey", "metrics_of_a_store", "lanes/test_ack_states"),
+    "policy/metrics.py": (
+        "metrics_over_time",
+        "metrics_of_a_store",
+        "lanes/test_ack_states",
+    ),
     "policy/iam.py": ("server_iam",),
     "policy/access.py": ("access", "server_access_changes"),
     "policy/access_files.py": ("access_files",),

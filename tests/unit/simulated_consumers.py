@@ -208,7 +208,7 @@ class Consumer:
 
     def pull(self, max_messages: int | None) -> list[AckId]:
         def run(change: Change, now: datetime) -> Answer:
-            return leased_by(pull(self.store, NAME, max_messages, now))
+            return leased_by(pull(self.store, NAME, max_messages, lambda: now))
 
         return self.tell(
             Said(), lambda taken: leased_by_spans(taken.leased), run, pulls=True, wants=True

@@ -1,8 +1,9 @@
-"""Reading leased messages, within the bytes that their consumer has room for."""
+"""Leased messages: when their lease begins, and reading them within the bytes that fit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,8 +13,10 @@ from pubsub_delta.errors import DataLoss, FailedPrecondition, NotFound
 from pubsub_delta.operations import pull
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import ReceivedMessage
-from tests.unit.builders import DAY, HOUR, at
+from pubsub_delta.tables.ack_state import AckStateTables
+from tests.unit.builders import DAY, HOUR, MINUTE, at
 from tests.unit.in_memory import NAME, TOPIC, InMemory
+from tests.unit.test_races import once
 
 MANY = leases._READ_AT_FIRST + 3
 """More messages than are read at a time."""
@@ -22,7 +25,7 @@ MANY = leases._READ_AT_FIRST + 3
 def received(room: int) -> list[ReceivedMessage]:
     world = InMemory()
     world.publish(*(f"{number:010}" for number in range(MANY)))
-    lease = pull.pull(world.tables, world.store._subscription(NAME), None, world.now)
+    lease = pull.pull(world.tables, world.store._subscription(NAME), None, world.driver.clock.now)
     assert lease is not None
     return lease.receive(lease.positions, room)
 
@@ -43,7 +46,7 @@ def test_what_a_batch_does_not_hold_is_neither_read_nor_told_as_lost(
     """A message that was acknowledged meanwhile is in nobody's batch, and is not missing."""
     world = InMemory()
     world.publish(*"abc")
-    lease = pull.pull(world.tables, world.store._subscription(NAME), 2, world.now)
+    lease = pull.pull(world.tables, world.store._subscription(NAME), 2, world.driver.clock.now)
     assert lease is not None
     last = lease.positions.max
     for wanted in (Positions.between(0, last + 5), Positions.of([last, last + 1])):
@@ -138,3 +141,21 @@ def test_a_lease_that_is_over_is_read_as_long_as_its_messages_are_stored() -> No
     batch = world.store.pull(NAME)
     world.be_at(DAY)
     assert [each.data for each in batch] == [b"a", b"b"]
+
+
+def test_a_lease_begins_when_it_is_decided_however_long_the_pull_has_waited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """ "leases up to that many available messages until now + ack deadline": the consumer has that.
+
+    A pull waits while another process holds the lock of the subscription.
+    """
+    world = InMemory(enable_exactly_once_delivery=True)
+    world.publish("a")
+    waits = partial(world.driver.clock.advance, MINUTE)
+    once(monkeypatch, AckStateTables, "locked", waits, "before")
+    batch = world.driver.open().pull(NAME)
+    assert world.now == at(MINUTE)
+    assert batch.ack_deadline == at(MINUTE + 10)
+    assert len(batch.ack().success) == 1
+    assert world.pull() == []

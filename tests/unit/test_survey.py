@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -13,7 +12,6 @@ from pubsub_delta import DeadLetterPolicy
 from pubsub_delta.delivery import surveys
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.operations.seek import SeekPreview
-from pubsub_delta.operations.survey import SubscriptionMoment
 from pubsub_delta.policy.ack_state import State
 from pubsub_delta.policy.positions import Positions
 from tests.unit.builders import DAY, HOUR, MINUTE, at
@@ -238,120 +236,6 @@ def test_a_preview_has_the_survey_of_before_and_after() -> None:
     assert told.before is not None
     assert told.after is not None
     assert (told.before.unacked_count, told.after.unacked_count) == (7, 0)
-
-
-def test_metrics_over_time_end_with_what_the_metrics_say_now() -> None:
-    """What was published since the last commit of the ack state is counted, when it was."""
-    store = InMemory()
-    store.publish("a")
-    store.be_at(MINUTE)
-    store.ack("a")
-    store.be_at(2 * MINUTE)
-    store.publish("b", "c")
-    store.be_at(5 * MINUTE)
-    told = store.store.subscription_history(NAME)
-    assert [(each.time, each.num_undelivered_messages) for each in told[-2:]] == [
-        (at(2 * MINUTE), 2),
-        (at(5 * MINUTE), 2),
-    ]
-    assert told[-1].oldest_unacked_message_age == 3 * MINUTE
-    metrics = store.store.metrics(NAME)
-    assert told[-1].num_undelivered_messages == metrics["num_undelivered_messages"]
-
-
-def test_metrics_over_time_are_what_the_metrics_were_at_each_time() -> None:
-    """A chart of the past shows the numbers that somebody who looked then was shown."""
-    world = InMemory(dead_letter_policy=LETTERS)
-    steps: list[Callable[[], Any]] = [
-        lambda: world.publish("a", "b", "c"),
-        lambda: world.pull(1),
-        lambda: world.ack("b"),
-        lambda: world.publish("d"),
-        *[lambda: world.store.pull(NAME).nack()] * 5,
-        world.pull,
-        lambda: world.publish("e"),
-        lambda: world.store.pull(NAME).ack(),
-    ]
-    seen = []
-    for minute, step in enumerate(steps, 1):
-        world.be_at(minute * MINUTE)
-        step()
-        told = world.store.subscription_metrics(NAME)
-        age = 0.0
-        if told.oldest_unacked_publish_time is not None:
-            age = (world.now - told.oldest_unacked_publish_time).total_seconds()
-        seen.append(
-            SubscriptionMoment(
-                world.now,
-                told.num_undelivered_messages,
-                told.num_outstanding_messages,
-                age,
-                told.delivery_attempt or 0,
-                told.ack_message_count_success,
-                told.dead_letter_message_count,
-            )
-        )
-    moments = {each.time: each for each in world.store.subscription_history(NAME)}
-    assert [moments[each.time] for each in seen] == seen
-    assert max(each.delivery_attempt for each in seen) > 1
-    assert seen[-1].dead_letter_message_count == 3
-
-
-def test_metrics_over_time_have_one_moment_for_now() -> None:
-    """The metrics are those "until now": a use just now is not told twice."""
-    store = InMemory()
-    store.publish("a")
-    store.be_at(MINUTE)
-    store.pull()
-    times = [each.time for each in store.store.subscription_history(NAME)]
-    assert (times[-1], times.count(at(MINUTE))) == (at(MINUTE), 1)
-
-
-def test_a_publish_makes_the_oldest_message_of_before_no_younger() -> None:
-    """``oldest_unacked_message_age``: "age of the oldest unacknowledged message"."""
-    store = InMemory()
-    store.publish("a")
-    for minutes in (1, 2, 3):
-        store.be_at(minutes * MINUTE)
-        store.publish("b")
-    ages = [each.oldest_unacked_message_age for each in store.store.subscription_history(NAME)]
-    assert ages[-3:] == [MINUTE, 2 * MINUTE, 3 * MINUTE]
-
-
-def test_what_is_published_after_a_detach_is_in_no_moment() -> None:
-    store = InMemory()
-    store.publish("a")
-    store.pull()
-    store.be_at(MINUTE)
-    store.store.detach_subscription(NAME)
-    store.be_at(2 * MINUTE)
-    store.publish("b", "c")
-    store.be_at(3 * MINUTE)
-    told = store.store.subscription_history(NAME)
-    assert max(each.num_undelivered_messages for each in told) == 1
-    assert told[-1].num_undelivered_messages == 0
-
-
-def test_a_message_of_a_later_time_has_no_age() -> None:
-    """A clock was set back, or another machine's is fast: an age below zero is none."""
-    store = InMemory()
-    store.be_at(10 * MINUTE)
-    store.publish("a")
-    store.be_at(5 * MINUTE)
-    told = store.store.subscription_history(NAME)
-    assert [each.oldest_unacked_message_age for each in told if each.time == at(5 * MINUTE)] == [0]
-    assert min(each.oldest_unacked_message_age for each in told) == 0
-
-
-def test_metrics_over_time_have_the_last_of_many_publishes() -> None:
-    """As many publishes as points."""
-    store = InMemory()
-    for minute in range(1, 6):
-        store.be_at(minute * MINUTE)
-        store.publish("a")
-    store.be_at(6 * MINUTE)
-    told = store.store.subscription_history(NAME, points=2)
-    assert [each.time for each in told[-3:]] == [at(4 * MINUTE), at(5 * MINUTE), at(6 * MINUTE)]
 
 
 def test_the_metrics_of_a_subscription_are_those_of_its_metrics() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 
 from pubsub_delta.errors import DataLoss
-from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.metrics import SubscriptionMetrics, metrics_of, spread
 from pubsub_delta.tables.ack_state.rows import row_of_state, state_of_row
 from pubsub_delta.tables.ack_state.states import StoredAckState
@@ -47,10 +46,7 @@ class AckStateTables:
     def read(self, uid: str) -> StoredAckState:
         """Return the row; DataLoss without a table, or if it is not one row."""
         table = self._table_of(uid)
-        rows, version = self._lane.read_latest(table)
-        row = only_row(rows, table)
-        commits = tuple(row["recent_commits"])
-        return StoredAckState(state_of_row(row, table), row["revision"], commits, version)
+        return _stored(*self._lane.read_latest(table), table)
 
     def replace(self, uid: str, following: StoredAckState, expected: StoredAckState) -> bool:
         """Replace the row if it is the expected one; return whether it was.
@@ -74,24 +70,25 @@ class AckStateTables:
         """Return the metrics of a subscription that its ack state alone gives."""
         return metrics_of(self.read(uid).state)
 
-    def metrics_over_time(self, uid: str, most: int) -> list[SubscriptionMetrics]:
-        """Return the metrics after up to ``most`` commits of an ack state, the earliest first.
+    def over_time(self, uid: str, most: int) -> list[StoredAckState]:
+        """Return an ack state after up to ``most`` of its commits, the earliest first.
 
         They are read from versions of its table, so they reach back as far as its log: minutes, for
         a busy subscription. The last commit is always among them.
         """
-        found = [self.metrics(uid)]
+        found = [self.read(uid)]
         commits = self._lane.history(self._table_of(uid))
         changes = [each.version for each in commits if each.operation not in _CHANGES_NOTHING]
         for version in spread(changes, most)[1:]:
-            state = self._state_if_kept(uid, version)
-            if state is not None:
-                found.append(metrics_of(state))
+            stored = self._stored_if_kept(uid, version)
+            if stored is not None:
+                found.append(stored)
         return list(reversed(found))
 
-    def _state_if_kept(self, uid: str, version: int) -> AckState | None:
+    def _stored_if_kept(self, uid: str, version: int) -> StoredAckState | None:
+        table = self._table_of(uid)
         try:
-            return state_at(self._lane, self._table_of(uid), version)
+            return _stored(self._lane.read(table, version=version), version, table)
         except Exception:  # any error that a lane raises for a version whose files are gone
             return None
 
@@ -100,9 +97,10 @@ class AckStateTables:
         self._lane.vacuum(self._table_of(uid))
 
 
-def state_at(lane: Lane, table: str, version: int | None = None) -> AckState:
-    """Return the ack state that a table holds, or held at a version."""
-    return state_of_row(only_row(lane.read(table, version=version), table), table)
+def _stored(rows: pa.Table, version: int | None, table: str) -> StoredAckState:
+    row = only_row(rows, table)
+    commits = tuple(row["recent_commits"])
+    return StoredAckState(state_of_row(row, table), row["revision"], commits, version)
 
 
 def only_row(rows: pa.Table, table: str) -> Mapping[str, Any]:
