@@ -95,6 +95,13 @@ BUGS_OF_COMMANDS = (
         "    with suppress(UnicodeError):",
     ),
     Bug(
+        "server-that-died-is-said-to-have-done-nothing",
+        "A request that a server may have carried out before it died is told as never sent.",
+        "cli/endpoint/errors.py",
+        "        if not text.startswith(_NOT_CONNECTED):",
+        "        if False:",
+    ),
+    Bug(
         "message-without-an-ack-id-is-not-printed",
         "A message with an empty ack id is acknowledged, and not printed.",
         "cli/pull.py",

@@ -106,6 +106,28 @@ def test_an_end_without_a_whole_response_is_no_success(line: str, body: bytes) -
     assert "sent no response to" in told.stderr
 
 
+@pytest.mark.parametrize("resets", [False, True], ids=["ends", "resets"])
+def test_of_a_server_that_died_no_answer_says_that_nothing_was_done(resets: bool) -> None:
+    """Unavailable: nothing was written. Unknown: the response to a commit was lost."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        threading.Thread(target=_die, args=(listener, resets), daemon=True).start()
+        told = ran("topics publish flights --message=x", f"127.0.0.1:{listener.getsockname()[1]}")
+    assert (told.exit_code, told.stdout) == (1, "")
+    assert "UNKNOWN: endpoint: no response came from 127.0.0.1:" in told.stderr
+    assert "the server may have carried out the request" in told.stderr
+
+
+def _die(listener: socket.socket, resets: bool) -> None:
+    """Take the first request, and end the connection as the kernel does for a dead process."""
+    client, _ = listener.accept()
+    client.sendall(_frame(_SETTINGS, 0, 0, b""))
+    while client.recv(65_536).find(b"/google.pubsub.v1") < 0:
+        pass
+    if resets:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+
+
 def _answer(listener: socket.socket, body: bytes) -> None:
     """Answer the first request over HTTP/2: headers, a body, and the status OK."""
     client, _ = listener.accept()
