@@ -102,6 +102,13 @@ BUGS_OF_COMMANDS = (
         "        if False:",
     ),
     Bug(
+        "no-ack-ids-succeed-without-a-request",
+        "A command without ack ids says that it is done, and asks no server.",
+        "cli/endpoint/client.py",
+        "while wanted or not given:",
+        "while wanted:",
+    ),
+    Bug(
         "message-without-an-ack-id-is-not-printed",
         "A message with an empty ack id is acknowledged, and not printed.",
         "cli/pull.py",
