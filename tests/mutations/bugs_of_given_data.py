@@ -77,4 +77,18 @@ BUGS_OF_GIVEN_DATA = (
         '    check_switch(exact, "exact")\n    now = ',
         "    now = ",
     ),
+    Bug(
+        "error-of-a-generator-is-another",
+        "An error of the generator of a program is told as that it is no list of messages.",
+        "delivery/message_rows.py",
+        "        given = iter(what)\n",
+        "        given = iter(list(what))\n",
+    ),
+    Bug(
+        "error-of-a-generator-of-ack-ids-is-another",
+        "An error of the generator of a program is told as that it is no list of ack ids.",
+        "operations/acknowledge.py",
+        "        each = iter(given)\n",
+        "        each = iter(list(given))\n",
+    ),
 )
