@@ -313,7 +313,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "micro_batch_lease",
         "data_source_consumer",
     ),
-    "exporter.py": ("exporter",),
+    "exporter.py": ("exporter", "forked_processes"),
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
     "tables/messages/commits.py": (
         "topic_history",
