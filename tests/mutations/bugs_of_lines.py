@@ -71,4 +71,18 @@ BUGS_OF_LINES = (
         "if app.settings.endpoint is None else MAX_REQUEST",
         "if app.settings.endpoint is None else MOST_MESSAGES",
     ),
+    Bug(
+        "byte-order-mark-is-published",
+        "The first message of a text of Windows begins with a byte order mark.",
+        "cli/message_lines.py",
+        "        text = text.removeprefix(BOM.encode()) if number == 1 else text\n",
+        "",
+    ),
+    Bug(
+        "byte-order-mark-begins-a-command",
+        "The first command of a file of Windows is not known.",
+        "cli/shell.py",
+        "return line.removeprefix(BOM)",
+        "return line",
+    ),
 )
