@@ -85,4 +85,18 @@ BUGS_OF_LINES = (
         "return line.removeprefix(BOM)",
         "return line",
     ),
+    Bug(
+        "pull-that-shows-nothing-keeps-its-messages",
+        "Messages of a pull whose format is wrong are leased by nobody who has their ack ids.",
+        "cli/pull.py",
+        "            app.check_all(records, PULL_FORMAT)\n            puller",
+        "            puller",
+    ),
+    Bug(
+        "file-of-bad-records-is-not-named",
+        "If bad records cannot be written, it is told that the file of messages cannot be read.",
+        "cli/publish.py",
+        "        except OSError as error:\n",
+        "        except EOFError as error:\n",
+    ),
 )
