@@ -160,4 +160,11 @@ BUGS_OF_TERMINALS = (
         'text.encode(sys.stdout.encoding or "utf-8", sys.stdout.errors or "strict")',
         'text.encode("utf-8", "replace")',
     ),
+    Bug(
+        "attribute-is-a-command-of-a-shell",
+        "Who publishes gives an attribute a name that a shell runs which evaluates config[export].",
+        "cli/documents.py",
+        'yield _OF_NO_VARIABLE.sub("_", f"{prefix}{name}"),',
+        'yield f"{prefix}{name}",',
+    ),
 )
