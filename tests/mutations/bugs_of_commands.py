@@ -109,6 +109,13 @@ BUGS_OF_COMMANDS = (
         "while wanted:",
     ),
     Bug(
+        "server-that-was-started-again-is-not-found",
+        "A shell tells for up to two minutes that a server is gone which was started again.",
+        "cli/endpoint/connection.py",
+        '        ("grpc.max_reconnect_backoff_ms", RECONNECT_SECONDS * 1000),\n',
+        "",
+    ),
+    Bug(
         "message-without-an-ack-id-is-not-printed",
         "A message with an empty ack id is acknowledged, and not printed.",
         "cli/pull.py",
