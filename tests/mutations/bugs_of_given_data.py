@@ -91,4 +91,18 @@ BUGS_OF_GIVEN_DATA = (
         "        each = iter(given)\n",
         "        each = iter(list(given))\n",
     ),
+    Bug(
+        "coroutine-is-a-callback",
+        "A query acknowledges what its coroutine would have processed, and runs nothing of it.",
+        "policy/fields.py",
+        "    if not callable(function) or not runs:\n",
+        "    if not callable(function):\n",
+    ),
+    Bug(
+        "process-may-be-a-coroutine",
+        "A query takes a coroutine, and acknowledges what it does not run.",
+        "streaming.py",
+        '    check_function(process, "process", "a DataFrame and a number")\n',
+        "",
+    ),
 )
