@@ -167,4 +167,11 @@ BUGS_OF_TERMINALS = (
         'yield _OF_NO_VARIABLE.sub("_", f"{prefix}{name}"),',
         'yield f"{prefix}{name}",',
     ),
+    Bug(
+        "help-in-another-encoding-is-a-traceback",
+        "The help is a traceback where the encoding of standard output lacks one of its letters.",
+        "jobs/unwritten.py",
+        "    except UnicodeEncodeError as error:",
+        "    except UnicodeDecodeError as error:",
+    ),
 )

@@ -53,6 +53,17 @@ def test_a_full_disk_is_told_in_one_line(line: str, tmp_path: Path) -> None:
     assert ended.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("line", ["subscriptions pull --help", "subscriptions pull billing"])
+def test_an_output_without_a_letter_is_told_in_one_line(line: str, tmp_path: Path) -> None:
+    """Errors are one line; with what would be accepted."""
+    made = "pubsub topics create orders && pubsub subscriptions create billing --topic=orders"
+    sh(f"{made} && pubsub topics publish orders --message=a", tmp_path)
+    ended = sh(f"export PYTHONIOENCODING=latin-1; pubsub {line}", tmp_path)
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)
+    assert "FAILED_PRECONDITION: standard output cannot be written: its encoding" in ended.stderr
+    assert "PYTHONIOENCODING=utf-8" in ended.stderr
+
+
 @FULL
 def test_what_was_done_is_done_though_standard_error_is_full(tmp_path: Path) -> None:
     """gcloud prints what it has created on standard error, and its exit code tells."""
