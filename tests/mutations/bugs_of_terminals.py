@@ -174,4 +174,11 @@ BUGS_OF_TERMINALS = (
         "    except UnicodeEncodeError as error:",
         "    except UnicodeDecodeError as error:",
     ),
+    Bug(
+        "watch-prints-past-the-options",
+        "watch prints with --no-user-output-enabled, and a full disk is an unexpected error.",
+        "cli/watch.py",
+        "                app.print(text)\n",
+        "                click.echo(text, nl=False)\n",
+    ),
 )

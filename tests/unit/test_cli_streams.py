@@ -43,8 +43,12 @@ def test_messages_come_again_that_a_full_disk_did_not_take(tmp_path: Path) -> No
 
 
 @FULL
-@pytest.mark.parametrize("line", ["--version", "topics --help", "completion bash"])
+@pytest.mark.parametrize(
+    "line",
+    ["--version", "topics --help", "completion bash", "subscriptions watch billing --count=1"],
+)
 def test_a_full_disk_is_told_in_one_line(line: str, tmp_path: Path) -> None:
+    sh("pubsub topics create orders; pubsub subscriptions create billing --topic=orders", tmp_path)
     ended = sh(f"pubsub {line} > /dev/full", tmp_path)
     assert ended.returncode == 1
     assert ended.stderr.endswith(
