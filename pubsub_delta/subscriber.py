@@ -124,6 +124,14 @@ class StreamingPull:
         self._own_process.check()
         self._end.result(timeout)
 
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Wait for the end, and return the error that ended it; None after ``cancel``.
+
+        ``concurrent.futures.TimeoutError``: it still ran after ``timeout`` seconds.
+        """
+        self._own_process.check()
+        return self._end.exception(timeout)
+
     def cancel(self) -> int:
         """End the pull, and return how many messages were given back.
 

@@ -40,4 +40,11 @@ BUGS_OF_THE_CLIENT = (
         "        if not self._own_process.is_this:\n            return\n",
         "",
     ),
+    Bug(
+        "error-of-a-pull-is-not-read",
+        "The error of a StreamingPull is None for whoever reads it as of any other future.",
+        "subscriber.py",
+        "        return self._end.exception(timeout)\n",
+        "        return None\n",
+    ),
 )
