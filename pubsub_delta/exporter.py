@@ -13,7 +13,7 @@ from pubsub_delta.clock import to_micros
 from pubsub_delta.durations import Duration, parse_duration
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError
 from pubsub_delta.metrics import METRICS, RESOURCE_LABELS, Metric, MetricRow, PartlyMeasured
-from pubsub_delta.threads import stop_at_exit
+from pubsub_delta.threads import OPEN_ANOTHER, OwnProcess, stop_at_exit
 
 try:
     from prometheus_client import CollectorRegistry, generate_latest, start_http_server
@@ -78,6 +78,7 @@ class MetricsExporter(Collector):
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._closing: list[Callable[[], None]] = []
+        self._own_process = OwnProcess("this exporter", OPEN_ANOTHER)
 
     def refresh(self) -> None:
         """Measure now. An error is kept for the next scrape, and raised."""
@@ -100,8 +101,10 @@ class MetricsExporter(Collector):
         self.measurement = Measurement(rows, began, seconds, count, before.failures)
 
     def start(self) -> MetricsExporter:
-        """Start measuring in the background."""
+        """Start measuring in the background, also again after ``stop``."""
+        self._begin()
         if self._thread is None:
+            self._stopped.clear()
             self._thread = threading.Thread(target=self._run, name="metrics-exporter", daemon=True)
             self._thread.start()
             stop_at_exit(self, MetricsExporter.stop)
@@ -114,6 +117,7 @@ class MetricsExporter(Collector):
         """
         if type(port) is not int or not 0 <= port <= 65535:
             raise InvalidArgument(f"port: {port!r}; a number from 0 to 65535 is accepted")
+        self._begin()
         try:
             server, thread = start_http_server(port, address, self._registry())
         except (OSError, UnicodeError) as error:  # UnicodeError: a label of no name
@@ -132,10 +136,16 @@ class MetricsExporter(Collector):
         return server.server_port
 
     def stop(self) -> None:
-        """Stop measuring and serving, after the current measurement."""
+        """Stop measuring and serving, after the current measurement.
+
+        In a forked process, which has no threads of the exporter, it does nothing.
+        """
+        if not self._own_process.is_this:
+            return
         self._stopped.set()
         if self._thread is not None:
             self._thread.join()
+            self._thread = None
         while self._closing:
             self._closing.pop()()
 
@@ -159,6 +169,12 @@ class MetricsExporter(Collector):
         registry = CollectorRegistry()
         registry.register(self)
         return registry
+
+    def _begin(self) -> None:
+        """Note the process that gets threads; FailedPrecondition in one that was forked from it."""
+        if self._thread is None and not self._closing:
+            self._own_process = OwnProcess("this exporter", OPEN_ANOTHER)
+        self._own_process.check()
 
     def _run(self) -> None:
         while not self._stopped.is_set():

@@ -258,6 +258,11 @@ class Metrics(Mapping[str, Any]):
     def __repr__(self) -> str:
         return repr(dict(self))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        measured = {name: self._measured(name) for name in self}
+        name = ResourceName(self._project, f"{self.kind}s", self._id)
+        return Metrics, (self.kind, name, self.labels, self.time, measured)
+
     def _measured(self, name: str) -> Measured:
         found = self._values[name]
         if not isinstance(found, Measured):

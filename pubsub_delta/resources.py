@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import Enum
 from itertools import islice
+from operator import eq
 from typing import Any, TypeVar, overload
 
 from pubsub_delta.clock import FIRST_TIME
@@ -357,19 +358,19 @@ class Ids(Sequence[str]):
     def __getitem__(self, index: int | slice) -> str | list[str]:
         if isinstance(index, slice):
             return list(self)[index]
-        place = index + self._count if index < 0 else index
-        if not 0 <= place < self._count:
+        if not -self._count <= index < self._count:
             raise IndexError(f"index {index} of {self._count} ids")
-        return next(islice(self, place, None))
+        return next(islice(self, index % self._count, None))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Sequence) and not isinstance(other, (str, bytes)):
-            return len(self) == len(other) and all(
-                mine == theirs for mine, theirs in zip(self, other, strict=True)
-            )
+            return len(self) == len(other) and all(map(eq, self, other))
         return NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Ids.of, (tuple(self),)
 
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, islice(self, 3)))

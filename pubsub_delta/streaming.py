@@ -23,7 +23,7 @@ from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import publish, pull
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.available_now import AvailableNow
-from pubsub_delta.policy.fields import check_max_messages
+from pubsub_delta.policy.fields import check_function, check_max_messages
 from pubsub_delta.policy.metrics import metrics_of
 from pubsub_delta.policy.streams import started_last
 from pubsub_delta.session import is_remote
@@ -56,10 +56,9 @@ def subscribe_stream(
     clock: Clock,
 ) -> StreamingQuery:
     """Start a query that calls ``process`` with a DataFrame of messages, batch after batch."""
+    check_function(process, "process", "a DataFrame and a number")
     _refuse_remote(tables, "subscribe_stream")
     check_max_messages(max_messages)
-    if not callable(process):
-        raise InvalidArgument(f"process: {process!r} is not callable; a function is accepted")
     chosen = _DEFAULT_TRIGGER if trigger is None else _checked(trigger)
     location = _location(checkpoint_location)
     subscribed, _ = tables.attached(name)

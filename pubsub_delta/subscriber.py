@@ -16,6 +16,7 @@ from pubsub_delta.delivery.table_writes import cannot_pull
 from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument, Unavailable
 from pubsub_delta.operations.exchange import Channel
 from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
+from pubsub_delta.policy.fields import check_function
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import FlowControl
@@ -83,8 +84,7 @@ class StreamingPull:
         ordered: bool = False,
         interval: float = 1.0,
     ) -> None:
-        if not callable(callback):
-            raise InvalidArgument(f"callback: {callback!r}; a function of a message is accepted")
+        check_function(callback, "callback", "a message")
         if type(max_workers) is not int or max_workers < 1:
             raise InvalidArgument(
                 f"max_workers: {max_workers!r}; a whole number from 1 is accepted"
@@ -123,6 +123,14 @@ class StreamingPull:
         """
         self._own_process.check()
         self._end.result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Wait for the end, and return the error that ended it; None after ``cancel``.
+
+        ``concurrent.futures.TimeoutError``: it still ran after ``timeout`` seconds.
+        """
+        self._own_process.check()
+        return self._end.exception(timeout)
 
     def cancel(self) -> int:
         """End the pull, and return how many messages were given back.

@@ -237,7 +237,8 @@ class App:
     def check_all(self, records: Sequence[Any], default: str = "yaml") -> None:
         """Raise the error of records that ``show_all`` could not print; print nothing."""
         text, _ = self._rendered(records, self.format(default), lambda _: None)
-        text.encode(sys.stdout.encoding or "utf-8", sys.stdout.errors or "strict")
+        with writing_stdout():
+            text.encode(sys.stdout.encoding or "utf-8", sys.stdout.errors or "strict")
 
     def _show(self, records: Sequence[Any], default: str, *, single: bool = False) -> int:
         form = self.format(default)

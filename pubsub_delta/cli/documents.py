@@ -14,6 +14,7 @@ from pubsub_delta.cli.terminal import escaped
 
 _WIDTH = 80
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$|0o[0-7]+$")
+_OF_NO_VARIABLE = re.compile(r"\W", re.ASCII)
 _ENTITIES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
 
 
@@ -87,13 +88,14 @@ def _section(value: Mapping[Any, Any], path: tuple[str, ...]) -> str:
 
 
 def _variables(value: Mapping[Any, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """Yield the values of a mapping, each with a name that a shell reads as nothing else."""
     for name, each in sorted(value.items()):
         if isinstance(each, list):
             each = {f"I{number}": item for number, item in enumerate(each)}
         if isinstance(each, Mapping):
             yield from _variables(each, f"{prefix}{name}_")
         else:
-            yield f"{prefix}{name}", "" if each is None else each
+            yield _OF_NO_VARIABLE.sub("_", f"{prefix}{name}"), "" if each is None else each
 
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, str]]:

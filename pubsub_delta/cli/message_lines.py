@@ -23,7 +23,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from pubsub_delta.cli.records import CSV, JSON, Record, kind_of, records
+from pubsub_delta.cli.records import BOM, CSV, JSON, Record, kind_of, records
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.messages import broken_rule, size_of
 from pubsub_delta.policy.schemas.validation import ATTRIBUTES
@@ -228,6 +228,7 @@ def _records(lines: Iterable[bytes], form: LineFormat) -> Iterator[Record]:
         return
     for number, line in enumerate(lines, start=1):
         text = line.removesuffix(b"\n").removesuffix(b"\r")
+        text = text.removeprefix(BOM.encode()) if number == 1 else text
         if not form.is_nothing(text):
             yield Record(f"line {number}", text)
 

@@ -26,7 +26,7 @@ from pubsub_delta.cli.message_lines import (
 )
 from pubsub_delta.cli.service import Service
 from pubsub_delta.cli.signals import EndingSignals
-from pubsub_delta.errors import InvalidArgument, counted
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, counted
 from pubsub_delta.resources import Message
 
 STANDARD_INPUT = "-"
@@ -212,8 +212,14 @@ class _BadRecords:
             "record": record.decode("utf-8", "backslashreplace"),
             "why": why,
         }
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(f"{json.dumps(wording, ensure_ascii=False)}\n")
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(f"{json.dumps(wording, ensure_ascii=False)}\n")
+        except OSError as error:
+            raise FailedPrecondition(
+                f"bad_records: {self._path} cannot be written: {error.strerror or error}; choose "
+                "another path"
+            ) from None
         self.count += 1
 
 

@@ -126,6 +126,7 @@ def pull(
             _print_and_ack(puller, most)
         else:
             records = app.call(lambda store: _records(puller.batch(store, most)))
+            app.check_all(records, PULL_FORMAT)
             puller.held.clear()  # whoever sees their ack IDs has them
             app.show_all(records, PULL_FORMAT)
 

@@ -14,7 +14,8 @@ from pathlib import PurePath
 CSV, JSON = "csv", "json"
 _KINDS = {".csv": CSV, ".json": JSON, ".jsonl": JSON, ".ndjson": JSON}
 _LONGEST_FIELD = 10_000_000
-_BOM = "\ufeff"
+BOM = "\ufeff"
+"""The byte order mark, which programs on Windows write before a text."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def _texts(lines: Iterable[bytes], taken: list[str]) -> Iterator[str]:
     """Decode and keep lines; bytes that are not UTF-8 become surrogates."""
     for number, line in enumerate(lines):
         text = line.decode("utf-8", "surrogateescape")
-        text = text.removeprefix(_BOM) if number == 0 else text
+        text = text.removeprefix(BOM) if number == 0 else text
         taken.append(text)
         yield text
 
@@ -112,7 +113,7 @@ def _of_json(lines: Iterable[bytes]) -> Iterator[Record]:
     """Yield each object unchanged: one a line, or the elements of an array."""
     given = iter(lines)
     for number, line in enumerate(given, start=1):
-        text = line.removeprefix(_BOM.encode()) if number == 1 else line
+        text = line.removeprefix(BOM.encode()) if number == 1 else line
         if text.lstrip().startswith(b"["):
             yield from _of_array(b"".join([text, *given]))
             return

@@ -95,7 +95,7 @@ def _of_file(environment: Mapping[str, str]) -> dict[str, str]:
     if not named and not ("HOME" in environment and path.is_file()):
         return {}
     try:
-        read: dict[str, str] = _toml().loads(path.read_text(encoding="utf-8"))
+        read: dict[str, str] = _toml().loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise InvalidArgument(
             f"{path}: cannot be read as TOML: {error}; correct the file"

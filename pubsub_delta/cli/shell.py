@@ -9,6 +9,7 @@ import click
 
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.commands import Command
+from pubsub_delta.cli.records import BOM
 from pubsub_delta.cli.shell_lines import Read, Shell
 
 
@@ -47,6 +48,6 @@ def _lines_of(stream: Any) -> Read:
         line: str = stream.readline()
         if not line:
             raise EOFError
-        return line
+        return line.removeprefix(BOM)
 
     return read

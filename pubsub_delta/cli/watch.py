@@ -73,7 +73,7 @@ def watch(app: App, subscription: str, interval: timedelta, count: int | None) -
             show_live(name, interval, samples)
         else:
             for text in _written(app, samples):
-                click.echo(text, nl=False)
+                app.print(text)
     except KeyboardInterrupt:
         app.print_status("")
 

@@ -37,7 +37,7 @@ def checked_rows(
             "Spark"
         )
     try:
-        given = list(what)
+        given = iter(what)
     except TypeError:
         raise InvalidArgument(
             f"messages: a {type(what).__name__} is neither a DataFrame nor iterable; "

@@ -12,7 +12,10 @@ from pubsub_delta import FailedPrecondition
 
 @contextmanager
 def writing_stdout() -> Iterator[None]:
-    """Raise FailedPrecondition if standard output takes nothing in the block, as on a full disk."""
+    """Raise FailedPrecondition if standard output takes nothing in the block.
+
+    A disk may be full, or the encoding of a locale may lack a letter.
+    """
     try:
         yield
     except BrokenPipeError:  # its reader has gone away: no error of anybody's
@@ -20,6 +23,12 @@ def writing_stdout() -> Iterator[None]:
     except OSError as error:
         raise FailedPrecondition(
             f"standard output cannot be written: {os.strerror(error.errno or 0)}"
+        ) from error
+    except UnicodeEncodeError as error:
+        raise FailedPrecondition(
+            f"standard output cannot be written: its encoding, {error.encoding}, does not have "
+            f"{error.object[error.start]!r}; a locale with UTF-8, or PYTHONIOENCODING=utf-8, is "
+            "accepted"
         ) from error
 
 

@@ -105,12 +105,14 @@ def _read(ack_ids: AckIds, subscription: Subscription) -> AckTargets:
     if isinstance(given, (pa.Array, pa.ChunkedArray)):
         given = _texts(given)
     try:
-        texts = list(dict.fromkeys(given))
+        each = iter(given)
     except TypeError:
-        raise InvalidArgument(
-            f"ack_ids: {ack_ids!r} is not a list of strings; pass a list of ack ids, or a "
-            "DataFrame with a column 'ack_id'"
-        ) from None
+        raise _no_list(ack_ids) from None
+    given = list(each)  # outside of the try: an error of a generator is raised as it is
+    try:
+        texts = list(dict.fromkeys(given))
+    except TypeError:  # what cannot be hashed
+        raise _no_list(ack_ids) from None
     parsed = {text: parse_ack_id(text) for text in texts}
     if not any(parsed.values()):
         raise _no_ack_id(texts, "the list is empty")
@@ -173,6 +175,13 @@ def _read_frame(frame: DataFrame, subscription: Subscription) -> AckTargets:
     if not found and not any(map(parse_ack_id, foreign)):
         raise _no_ack_id(foreign, "the DataFrame has no rows")
     return AckTargets(subscription.uid, found, Ids.of(text or "" for text in foreign))
+
+
+def _no_list(ack_ids: object) -> InvalidArgument:
+    return InvalidArgument(
+        f"ack_ids: {ack_ids!r} is not a list of strings; pass a list of ack ids, or a DataFrame "
+        "with a column 'ack_id'"
+    )
 
 
 def _no_ack_id(given: Sequence[object], none: str) -> InvalidArgument:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import pyarrow as pa
 
@@ -29,8 +29,8 @@ class PublishResult:
     """What a publish wrote: ``publish_time``, ``message_count`` and ``message_ids``.
 
     The ids of a list are in request order. Those of a DataFrame are in the order of its stored
-    rows, and are read when they are first accessed. NotFound if the publish was an earlier attempt
-    whose commit is no longer in the topic's history.
+    rows, and are read when they are first accessed, or pickled. NotFound if the publish was an
+    earlier attempt whose commit is no longer in the topic's history.
     """
 
     def __init__(
@@ -64,12 +64,17 @@ class PublishResult:
     @cached_property
     def message_ids(self) -> Ids:
         """The message ids, unique in the topic, read when iterated; NotFound as above."""
-        positions = self._positions
-        if positions is None:
-            commit = self._commit
-            positions = Positions() if commit is None else self._messages.positions_of(commit)
-        found = positions
+        found = self._found
         return Ids(len(found), lambda: map(str, found))
+
+    @cached_property
+    def _found(self) -> Positions:
+        if self._positions is not None:
+            return self._positions
+        return Positions() if self._commit is None else self._messages.positions_of(self._commit)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PublishResult, (None, self.publish_time, self._publish_id, self._found)
 
     @cached_property
     def _commit(self) -> Commit | None:

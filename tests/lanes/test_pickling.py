@@ -35,3 +35,22 @@ def test_messages_and_resources_go_to_other_processes(tmp_path: Path) -> None:
     values = [topic, subscription, *store.pull("billing")]
     assert pickle.loads(pickle.dumps(values)) == values
     assert copy.deepcopy(values) == values
+
+
+def test_results_come_from_other_processes(tmp_path: Path) -> None:
+    """What a worker of a pool returns: else the pool raises, though the messages are published."""
+    store = PubSub(None, str(tmp_path))
+    store.create_topic("orders")
+    store.create_subscription("billing", "orders")
+    published = store.publish("orders", ["a", "b"], idempotency_id=("app", 1))
+    earlier = store.publish("orders", ["a", "b"], idempotency_id=("app", 1))
+    for result in (published, earlier):
+        for came in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
+            assert came.publish_time == published.publish_time
+            assert (came.message_count, list(came.message_ids)) == (2, ["0", "1"])
+    for answers in (store.pull("billing").ack(), store.metrics("billing"), store.metrics("orders")):
+        assert pickle.loads(pickle.dumps(answers)) == answers
+        assert copy.deepcopy(answers) == answers
+    metrics = store.metrics("billing")
+    came = pickle.loads(pickle.dumps(metrics))
+    assert (came.labels, list(came.rows())) == (metrics.labels, list(metrics.rows()))

@@ -95,6 +95,27 @@ BUGS_OF_COMMANDS = (
         "    with suppress(UnicodeError):",
     ),
     Bug(
+        "server-that-died-is-said-to-have-done-nothing",
+        "A request that a server may have carried out before it died is told as never sent.",
+        "cli/endpoint/errors.py",
+        "        if not text.startswith(_NOT_CONNECTED):",
+        "        if False:",
+    ),
+    Bug(
+        "no-ack-ids-succeed-without-a-request",
+        "A command without ack ids says that it is done, and asks no server.",
+        "cli/endpoint/client.py",
+        "while wanted or not given:",
+        "while wanted:",
+    ),
+    Bug(
+        "server-that-was-started-again-is-not-found",
+        "A shell tells for up to two minutes that a server is gone which was started again.",
+        "cli/endpoint/connection.py",
+        '        ("grpc.max_reconnect_backoff_ms", RECONNECT_SECONDS * 1000),\n',
+        "",
+    ),
+    Bug(
         "message-without-an-ack-id-is-not-printed",
         "A message with an empty ack id is acknowledged, and not printed.",
         "cli/pull.py",

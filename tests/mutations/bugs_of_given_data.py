@@ -77,4 +77,32 @@ BUGS_OF_GIVEN_DATA = (
         '    check_switch(exact, "exact")\n    now = ',
         "    now = ",
     ),
+    Bug(
+        "error-of-a-generator-is-another",
+        "An error of the generator of a program is told as that it is no list of messages.",
+        "delivery/message_rows.py",
+        "        given = iter(what)\n",
+        "        given = iter(list(what))\n",
+    ),
+    Bug(
+        "error-of-a-generator-of-ack-ids-is-another",
+        "An error of the generator of a program is told as that it is no list of ack ids.",
+        "operations/acknowledge.py",
+        "        each = iter(given)\n",
+        "        each = iter(list(given))\n",
+    ),
+    Bug(
+        "coroutine-is-a-callback",
+        "A query acknowledges what its coroutine would have processed, and runs nothing of it.",
+        "policy/fields.py",
+        "    if not callable(function) or not runs:\n",
+        "    if not callable(function):\n",
+    ),
+    Bug(
+        "process-may-be-a-coroutine",
+        "A query takes a coroutine, and acknowledges what it does not run.",
+        "streaming.py",
+        '    check_function(process, "process", "a DataFrame and a number")\n',
+        "",
+    ),
 )

@@ -268,4 +268,25 @@ BUGS_OF_INTERRUPTS = (
         "            self._callbacks.stop()\n            raise\n",
         "            raise\n",
     ),
+    Bug(
+        "ids-are-not-pickled",
+        "A worker of a pool cannot return which messages it has published or acknowledged.",
+        "resources.py",
+        "        return Ids.of, (tuple(self),)\n",
+        "        return Ids, (self._count, self._make)\n",
+    ),
+    Bug(
+        "result-of-a-publish-forgets-its-ids",
+        "The result that a worker of a pool returns does not tell the ids of its messages.",
+        "operations/publish.py",
+        "self._publish_id, self._found)",
+        "self._publish_id, self._positions)",
+    ),
+    Bug(
+        "metrics-are-not-pickled",
+        "A worker of a pool cannot return metrics.",
+        "metrics.py",
+        "        measured = {name: self._measured(name) for name in self}\n",
+        "        measured = self._values\n",
+    ),
 )

@@ -71,4 +71,32 @@ BUGS_OF_LINES = (
         "if app.settings.endpoint is None else MAX_REQUEST",
         "if app.settings.endpoint is None else MOST_MESSAGES",
     ),
+    Bug(
+        "byte-order-mark-is-published",
+        "The first message of a text of Windows begins with a byte order mark.",
+        "cli/message_lines.py",
+        "        text = text.removeprefix(BOM.encode()) if number == 1 else text\n",
+        "",
+    ),
+    Bug(
+        "byte-order-mark-begins-a-command",
+        "The first command of a file of Windows is not known.",
+        "cli/shell.py",
+        "return line.removeprefix(BOM)",
+        "return line",
+    ),
+    Bug(
+        "pull-that-shows-nothing-keeps-its-messages",
+        "Messages of a pull whose format is wrong are leased by nobody who has their ack ids.",
+        "cli/pull.py",
+        "            app.check_all(records, PULL_FORMAT)\n            puller",
+        "            puller",
+    ),
+    Bug(
+        "file-of-bad-records-is-not-named",
+        "If bad records cannot be written, it is told that the file of messages cannot be read.",
+        "cli/publish.py",
+        "        except OSError as error:\n",
+        "        except EOFError as error:\n",
+    ),
 )

@@ -160,4 +160,25 @@ BUGS_OF_TERMINALS = (
         'text.encode(sys.stdout.encoding or "utf-8", sys.stdout.errors or "strict")',
         'text.encode("utf-8", "replace")',
     ),
+    Bug(
+        "attribute-is-a-command-of-a-shell",
+        "Who publishes gives an attribute a name that a shell runs which evaluates config[export].",
+        "cli/documents.py",
+        'yield _OF_NO_VARIABLE.sub("_", f"{prefix}{name}"),',
+        'yield f"{prefix}{name}",',
+    ),
+    Bug(
+        "help-in-another-encoding-is-a-traceback",
+        "The help is a traceback where the encoding of standard output lacks one of its letters.",
+        "jobs/unwritten.py",
+        "    except UnicodeEncodeError as error:",
+        "    except UnicodeDecodeError as error:",
+    ),
+    Bug(
+        "watch-prints-past-the-options",
+        "watch prints with --no-user-output-enabled, and a full disk is an unexpected error.",
+        "cli/watch.py",
+        "                app.print(text)\n",
+        "                click.echo(text, nl=False)\n",
+    ),
 )

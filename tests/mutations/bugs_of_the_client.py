@@ -26,4 +26,25 @@ BUGS_OF_THE_CLIENT = (
         "delete_subscription = subscriptions.delete_subscription",
         "delete_subscription = subscriptions.detach_subscription",
     ),
+    Bug(
+        "exporter-started-again-measures-nothing",
+        "An exporter that was stopped and started again tells the old metrics, and that it is up.",
+        "exporter.py",
+        "            self._stopped.clear()\n",
+        "",
+    ),
+    Bug(
+        "forked-exporter-waits-for-ever",
+        "A forked process that stops an exporter waits for a thread that it does not have.",
+        "exporter.py",
+        "        if not self._own_process.is_this:\n            return\n",
+        "",
+    ),
+    Bug(
+        "error-of-a-pull-is-not-read",
+        "The error of a StreamingPull is None for whoever reads it as of any other future.",
+        "subscriber.py",
+        "        return self._end.exception(timeout)\n",
+        "        return None\n",
+    ),
 )

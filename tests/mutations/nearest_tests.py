@@ -120,6 +120,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/targets.py": TABLE_WRITES,
     "operations/acknowledge.py": (
         "consumer_calls",
+        "publish_calls",
         "expiration",
         "tables_in_memory",
         "arrow_from_elsewhere",
@@ -170,6 +171,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "schema_publishing",
         "arrow_from_elsewhere",
         "lanes/test_known_commits",
+        "lanes/test_pickling",
     ),
     "delivery/message_rows.py": ("arrow_from_elsewhere", "publish_calls"),
     "tables/arrow_types.py": ("arrow_from_elsewhere",),
@@ -313,7 +315,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "micro_batch_lease",
         "data_source_consumer",
     ),
-    "exporter.py": ("exporter", "lanes/test_damaged_metrics"),
+    "exporter.py": ("exporter", "lanes/test_damaged_metrics", "forked_processes"),
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
     "tables/messages/commits.py": (
         "topic_history",
@@ -335,9 +337,9 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_direct",
         "lanes/test_scans",
     ),
-    "metrics.py": ("metrics", "exporter"),
+    "metrics.py": ("metrics", "exporter", "lanes/test_pickling"),
     "names.py": ("names", "fuzz_names"),
-    "resources.py": ("resources", "fields"),
+    "resources.py": ("resources", "fields", "lanes/test_pickling"),
     "methods/inspection.py": ("find", "wrong_arguments"),
     "tables/lanes/direct/files.py": (
         "lanes/test_scans",

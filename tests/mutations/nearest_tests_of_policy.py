@@ -32,7 +32,7 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
         "callbacks",
     ),
     "policy/available_now.py": ("data_source_consumer",),
-    "policy/fields.py": ("fields", "updates", "snapshots", "client"),
+    "policy/fields.py": ("fields", "updates", "snapshots", "client", "wrong_arguments"),
     "policy/filters.py": ("filters",),
     "policy/filter_terms.py": ("filters", "fuzz_filters"),
     "policy/metrics.py": (

@@ -235,7 +235,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "cli/settings.py": ("cli_endpoint_reached", "cli_arguments"),
     "cli/rest.py": ("cli_watch", "cli_formats", "cli_durations", "gcloud_listings"),
     "cli/samples.py": ("cli_watch",),
-    "cli/watch.py": ("cli_watch",),
+    "cli/watch.py": ("cli_watch", "cli_streams"),
     "jobs/file_formats.py": ("job_file_formats",),
     "jobs/idempotency_ids.py": ("job_idempotency_ids",),
     "jobs/consume.py": ("job_consume",),

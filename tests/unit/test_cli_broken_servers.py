@@ -6,6 +6,7 @@ import shlex
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from contextlib import closing
@@ -20,7 +21,10 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc import status_pb2
 
 from pubsub_delta.cli.application import App
+from pubsub_delta.cli.endpoint.client import connect
 from pubsub_delta.cli.main import cli
+from pubsub_delta.cli.settings import Settings
+from pubsub_delta.errors import Unavailable
 from pubsub_delta.server.grpc_services import message_class
 from pubsub_delta.server.status import DETAILS
 
@@ -38,7 +42,16 @@ class Odd(grpc.GenericRpcHandler):  # type: ignore[misc]
 
     def __init__(self) -> None:
         self.answers: dict[str, Answer] = {}
-        self.address = ""
+        self.address = "127.0.0.1:0"
+        self.start()
+
+    def start(self) -> None:
+        self._server = grpc.server(futures.ThreadPoolExecutor(2), handlers=[self])
+        self.address = f"127.0.0.1:{self._server.add_insecure_port(self.address)}"
+        self._server.start()
+
+    def stop(self) -> None:
+        self._server.stop(None).wait()
 
     def service(self, handler_call_details: Any) -> Any:
         answer = self.answers.get(handler_call_details.method.rsplit("/", 1)[1], lambda _: b"")
@@ -56,11 +69,8 @@ def ran(line: str, address: str) -> Result:
 @pytest.fixture
 def odd() -> Iterator[Odd]:
     handler = Odd()
-    server = grpc.server(futures.ThreadPoolExecutor(2), handlers=[handler])
-    handler.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
-    server.start()
     yield handler
-    server.stop(None).wait()
+    handler.stop()
 
 
 _GARBAGE = b"\xff\xff"
@@ -104,6 +114,48 @@ def test_an_end_without_a_whole_response_is_no_success(line: str, body: bytes) -
     assert (told.exit_code, told.stdout) == (1, "")
     assert "UNKNOWN: endpoint: 127.0.0.1:" in told.stderr
     assert "sent no response to" in told.stderr
+
+
+@pytest.mark.parametrize("resets", [False, True], ids=["ends", "resets"])
+def test_of_a_server_that_died_no_answer_says_that_nothing_was_done(resets: bool) -> None:
+    """Unavailable: nothing was written. Unknown: the response to a commit was lost."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        threading.Thread(target=_die, args=(listener, resets), daemon=True).start()
+        told = ran("topics publish flights --message=x", f"127.0.0.1:{listener.getsockname()[1]}")
+    assert (told.exit_code, told.stdout) == (1, "")
+    assert "UNKNOWN: endpoint: no response came from 127.0.0.1:" in told.stderr
+    assert "the server may have carried out the request" in told.stderr
+
+
+def test_a_server_that_was_started_again_is_found_within_two_seconds(odd: Odd) -> None:
+    """A shell keeps its connection. gRPC pauses for up to two minutes after failures."""
+    client = connect(Settings(endpoint=odd.address))
+    assert client.list_topics() == []
+    odd.stop()
+    for _ in range(30):
+        with pytest.raises(Unavailable, match="no server can be reached"):
+            client.list_topics()
+        time.sleep(0.1)
+    odd.start()
+    until = time.monotonic() + 2
+    while True:
+        try:
+            assert client.list_topics() == []
+            return
+        except Unavailable:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+
+
+def _die(listener: socket.socket, resets: bool) -> None:
+    """Take the first request, and end the connection as the kernel does for a dead process."""
+    client, _ = listener.accept()
+    client.sendall(_frame(_SETTINGS, 0, 0, b""))
+    while client.recv(65_536).find(b"/google.pubsub.v1") < 0:
+        pass
+    if resets:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
 
 
 def _answer(listener: socket.socket, body: bytes) -> None:

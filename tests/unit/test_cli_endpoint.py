@@ -212,6 +212,20 @@ def test_a_command_prints_the_same_with_and_without_a_server(
     assert codes == {0, 1} or codes == {0, 1, 2}
 
 
+@pytest.mark.parametrize("what", ["ack", "modify-message-ack-deadline --ack-deadline=10"])
+@pytest.mark.parametrize("ids", ["", ","])
+def test_a_command_without_ack_ids_is_refused(
+    what: str, ids: str, here: Terminal, there: Terminal
+) -> None:
+    """INVALID_ARGUMENT: ``--ack-ids=$IDS`` names none if a pull had none."""
+    for terminal in (here, there):
+        for line in lines(SETTING_UP):
+            terminal.told(line)
+        code, printed, told = terminal.told(f"subscriptions {what} delays --ack-ids={ids}")
+        assert (code, printed) == (1, "")
+        assert "INVALID_ARGUMENT: ack_ids: " in told
+
+
 def test_a_command_tells_no_times_that_a_server_does_not_tell(there: Terminal) -> None:
     """google.pubsub.v1 has no field for when a topic or a subscription was created or changed."""
     for line in lines(SETTING_UP):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -246,6 +248,21 @@ def test_every_listing_shows_what_there_is(listing: str, name: str) -> None:
         done = terminal.run(line)
         assert done.exit_code == 0, done.output
     assert f"projects/local/{name}" in terminal.run(f"{listing} --format=json").stdout
+
+
+@pytest.mark.parametrize("form", ["config[export]", "config[unset]"])
+def test_no_attribute_is_a_command_of_a_shell(form: str) -> None:
+    """``eval "$(… --format='config[export]')"``: whoever publishes gives the attributes names."""
+    terminal = Terminal(WorldBackend(), None)
+    terminal.run("topics create flights")
+    terminal.run("subscriptions create delays --topic=flights")
+    terminal.run("""topics publish flights --attribute='x;echo $(id)\n`ls`-é=$(id)'""")
+    shown = terminal.run(f"subscriptions pull delays --format={form}").stdout
+    assert shown.count("message_attributes_x_echo") == 1
+    for line in shown.splitlines():
+        assert re.fullmatch(r"(export \w+=\S*|unset \w+)", line, re.ASCII), line
+    ran = subprocess.run(["sh", "-c", shown], capture_output=True, text=True, check=True)
+    assert (ran.stdout, ran.stderr) == ("", "")
 
 
 @pytest.mark.parametrize("counted", [False, True])

@@ -65,6 +65,15 @@ def data_of(messages: list[dict[str, Any]]) -> list[bytes]:
     return [base64.b64decode(each.get("data", "")) for each in messages]
 
 
+def test_the_mark_that_windows_puts_before_a_text_is_no_part_of_its_first_message(
+    terminal: Terminal,
+) -> None:
+    """U+FEFF "as a signature" of UTF-8 is not text; anywhere else it is."""
+    mark = "\ufeff".encode()
+    assert not publish(terminal, "--from=-", given=mark + b"UA1\r\n" + mark + b"DL2\r\n").exit_code
+    assert data_of(pulled(terminal)) == [b"UA1", mark + b"DL2"]
+
+
 def test_each_line_is_a_message_and_the_end_tells_how_many(
     terminal: Terminal, tmp_path: Path
 ) -> None:

@@ -136,6 +136,17 @@ def test_bad_records_go_to_a_file_and_the_rest_is_published(
     assert {each["file"] for each in told} == {str(tmp_path / "a.csv")}
 
 
+def test_a_file_of_bad_records_that_cannot_be_written_is_named(
+    store: Terminal, tmp_path: Path
+) -> None:
+    """An error says the offending value: it is not the file that is published."""
+    (tmp_path / "a.csv").write_bytes(b"a,b\n3\n")
+    bad = tmp_path / "absent" / "bad.jsonl"
+    done = publish(store, f"--from={tmp_path / 'a.csv'}", f"--bad-records={bad}")
+    assert done.exit_code == 1
+    assert f"bad_records: {bad} cannot be written: No such file or directory" in done.stderr
+
+
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\0"), max_size=9)
 
 

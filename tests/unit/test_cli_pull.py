@@ -139,6 +139,14 @@ def test_what_cannot_be_formatted_comes_again_though_its_status_is_shown(column:
     assert batch.done == ["deadline 600", "read", "deadline 0"]
 
 
+def test_of_a_pull_that_shows_no_ack_ids_the_messages_come_again_at_once() -> None:
+    """Whoever corrects a transform and pulls again finds the messages: nobody has their ack ids."""
+    batch = Pulled("a")
+    form = "--format=value(message.data.error())"
+    assert run(Noting(pull=batch), "subscriptions", "pull", "sss", form).exit_code == 1
+    assert batch.done == ["read", "deadline 0"]
+
+
 def test_what_the_output_cannot_encode_comes_again_though_its_status_is_shown() -> None:
     batch = Pulled("café")
     store: Any = Noting(pull=batch)

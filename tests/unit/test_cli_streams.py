@@ -43,14 +43,29 @@ def test_messages_come_again_that_a_full_disk_did_not_take(tmp_path: Path) -> No
 
 
 @FULL
-@pytest.mark.parametrize("line", ["--version", "topics --help", "completion bash"])
+@pytest.mark.parametrize(
+    "line",
+    ["--version", "topics --help", "completion bash", "subscriptions watch billing --count=1"],
+)
 def test_a_full_disk_is_told_in_one_line(line: str, tmp_path: Path) -> None:
+    sh("pubsub topics create orders; pubsub subscriptions create billing --topic=orders", tmp_path)
     ended = sh(f"pubsub {line} > /dev/full", tmp_path)
     assert ended.returncode == 1
     assert ended.stderr.endswith(
         " FAILED_PRECONDITION: standard output cannot be written: No space left on device\n"
     )
     assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("line", ["subscriptions pull --help", "subscriptions pull billing"])
+def test_an_output_without_a_letter_is_told_in_one_line(line: str, tmp_path: Path) -> None:
+    """Errors are one line; with what would be accepted."""
+    made = "pubsub topics create orders && pubsub subscriptions create billing --topic=orders"
+    sh(f"{made} && pubsub topics publish orders --message=a", tmp_path)
+    ended = sh(f"export PYTHONIOENCODING=latin-1; pubsub {line}", tmp_path)
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)
+    assert "FAILED_PRECONDITION: standard output cannot be written: its encoding" in ended.stderr
+    assert "PYTHONIOENCODING=utf-8" in ended.stderr
 
 
 @FULL

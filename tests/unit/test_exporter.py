@@ -376,3 +376,18 @@ def test_the_end_frees_each_port_at_which_scrapes_were_answered() -> None:
     assert set(threading.enumerate()) <= before
     with made(lambda: rows(clock), clock) as again:
         assert [again.serve(port) for port in ports] == ports
+
+
+def test_what_was_stopped_measures_when_it_is_started_again() -> None:
+    """``pubsub_delta_up``: whether the last measurement succeeded. It goes on being made."""
+    clock, measured = ManualClock(), threading.Event()
+
+    def measure() -> list[MetricRow]:
+        measured.set()
+        return rows(clock)
+
+    exporter = made(measure, clock, "1h")
+    for _ in range(2):
+        with exporter:
+            assert measured.wait(30)
+        measured.clear()

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 FORKING = """
@@ -109,6 +111,25 @@ publisher.stop()
 tell("parent", lambda: store.pull("first").message_count)
 """
 
+EXPORTING = """
+import signal
+store = PubSub(None, "./store")
+store.create_topic("flights")
+exporter = store.metrics_exporter(interval=3600).start()
+port = exporter.serve(0)
+
+def child():
+    signal.alarm(20)  # whatever waits for ever ends then
+    tell("start", exporter.start)
+    tell("serve", lambda: exporter.serve(0))
+    tell("stop", exporter.stop)
+
+fork(child)
+from urllib.request import urlopen
+tell("parent", lambda: urlopen(f"http://127.0.0.1:{port}/metrics").status)
+exporter.stop()
+"""
+
 
 def lines(tmp_path: Path, program: str) -> dict[str, str]:
     """Run a program, and return what it tells, by name."""
@@ -154,3 +175,12 @@ def test_a_message_of_a_pull_is_not_answered_in_a_forked_process(tmp_path: Path)
     assert told["result"].startswith("FailedPrecondition: this StreamingPull is that of process")
     assert told["resume"].startswith("FailedPrecondition: this publisher is that of process")
     assert (told["cancel"], told["parent"]) == ("0", "0")
+
+
+def test_an_exporter_is_ended_by_the_process_that_began_it(tmp_path: Path) -> None:
+    """A forked process has no threads that it could wait for: it waited for ever."""
+    pytest.importorskip("prometheus_client")
+    told = lines(tmp_path, EXPORTING)
+    for call in ("start", "serve"):
+        assert told[call].startswith("FailedPrecondition: this exporter is that of process"), call
+    assert (told["stop"], told["parent"]) == ("None", "200")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -54,6 +56,35 @@ def test_the_message_that_breaks_a_rule_is_named_by_its_place() -> None:
         with pytest.raises(InvalidArgument, match=r"messages\[2\]"):
             world.store.publish(TOPIC, given)
     assert world.stored() == []
+
+
+def test_the_error_of_a_generator_is_its_own() -> None:
+    """A program's error is raised as it is: json.dumps raises TypeError for a datetime."""
+    world = InMemory()
+    rows = [{"delay": 7}, {"at": datetime(2026, 1, 1)}]
+    with pytest.raises(TypeError, match="datetime is not JSON serializable"):
+        world.store.publish(TOPIC, (json.dumps(row) for row in rows))
+    assert world.stored() == []
+    world.publish("a")
+    (received,) = world.store.pull(NAME)
+    said: list[Any] = [received.ack_id, None]
+    with pytest.raises(TypeError, match="not subscriptable"):
+        world.store.acknowledge(NAME, (each[:] for each in said))
+    assert len(world.store.acknowledge(NAME, (each for each in said[:1])).success) == 1
+
+
+def test_a_generator_may_use_its_buffer_again() -> None:
+    """A message is what its generator yielded, as with ``readinto``."""
+    world = InMemory()
+
+    def read() -> Iterator[Any]:
+        buffer = bytearray(1)
+        for letter in b"abc":
+            buffer[0] = letter
+            yield buffer
+
+    world.store.publish(TOPIC, read())
+    assert world.stored() == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("version", [-1, 2**63, 1.0, True, "1"])

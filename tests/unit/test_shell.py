@@ -117,6 +117,19 @@ def test_an_error_is_one_line_and_ends_nothing() -> None:
     ]
 
 
+def test_commands_may_be_a_file_of_windows() -> None:
+    """U+FEFF "as a signature" of UTF-8 is not text."""
+    store = ListMethod()
+    assert run("\ufefftopics list\r\nsubscriptions list\r\n", store).exit_code == 0
+    assert [name for name, _, _ in store.calls] == ["list_topics", "list_subscriptions"]
+
+
+def test_settings_may_be_a_file_of_windows(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_bytes(b'\xef\xbb\xbfroot = "/r"\r\n')
+    assert read_settings({}, {"PUBSUB_DELTA_CONFIG": str(file)}).root == "/r"
+
+
 def test_exit_ends_it_and_what_comes_after_is_not_run() -> None:
     for word in ("exit", "quit"):
         store = Noting()

@@ -94,6 +94,21 @@ def test_any_other_error_ends_the_pull(start: Start, where: str) -> None:
     assert not pull.cancelled()
 
 
+def test_the_error_is_read_as_of_any_future(start: Start) -> None:
+    """Google's StreamingPullFuture is one of concurrent.futures."""
+    told: Future[BaseException | None] = Future()
+    store = Store([1])
+    pull = start(store, Work())
+    with pytest.raises(FutureTimeout):
+        pull.exception(0)
+    pull.add_done_callback(lambda ended: told.set_result(ended.exception()))
+    store.errors.append(error := NotFound("gone"))
+    assert told.result(10) is error
+    cancelled = start(Store([1]), Work())
+    cancelled.cancel()
+    assert cancelled.exception(10) is None
+
+
 def test_a_callback_may_wait_for_a_response_when_the_pull_fails(start: Start) -> None:
     failed: Future[BaseException | None] = Future()
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -123,6 +124,27 @@ def test_the_last_time_of_a_search_is_the_earlier_microsecond_and_the_first_the_
     assert query.earliest is not None
     assert query.latest is not None
     assert (query.earliest.microsecond, query.latest.microsecond) == (2, 1)
+
+
+async def _awaited(*_: object) -> None: ...
+
+
+def _iterated(*_: object) -> Iterator[None]:
+    yield
+
+
+class _Awaited:
+    async def __call__(self, *_: object) -> None: ...
+
+
+@pytest.mark.parametrize("function", [_awaited, _iterated, _Awaited(), partial(_awaited, 1), None])
+def test_a_function_whose_body_no_call_runs_is_refused(function: Any) -> None:
+    """Its messages would never be acknowledged; those of a query would be, and not processed."""
+    store = InMemory().store
+    with pytest.raises(InvalidArgument, match=r"callback: .*; a function .* is accepted"):
+        store.subscribe(NAME, function)
+    with pytest.raises(InvalidArgument, match=r"process: .*; a function .* is accepted"):
+        store.subscribe_stream(NAME, function, checkpoint_location="/c")
 
 
 def switches() -> Iterator[tuple[str, str]]:

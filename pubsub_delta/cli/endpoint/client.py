@@ -171,7 +171,7 @@ class EndpointClient(EndpointSchemas):
         given = list(dict.fromkeys(ack_ids))
         wanted = [each for each in given if parse_ack_id(each) is not None] or given
         failed = set(given) - set(wanted)
-        while wanted:
+        while wanted or not given:  # the server refuses a request without ack IDs
             try:
                 self.call(name, subscription=subscription, ack_ids=wanted, **more)
                 break

@@ -16,6 +16,8 @@ from pubsub_delta.server.security import split_address
 
 ANSWER_SECONDS = 5
 """The timeout of the connection."""
+RECONNECT_SECONDS = 1
+"""The pause after a connection that failed, as in a shell whose server is started again."""
 CALL_SECONDS = 120
 """The timeout of a call: a commit may be slow, and wait for others."""
 PUBLIC = "public"
@@ -79,6 +81,9 @@ def connection_of(settings: Settings) -> Connection:
         ("grpc.max_receive_message_length", -1),
         # gRPC uses the reconnect backoff as the timeout of an attempt.
         ("grpc.min_reconnect_backoff_ms", ANSWER_SECONDS * 1000),
+        # Until then it tells the old error, though the server may have been started again.
+        ("grpc.initial_reconnect_backoff_ms", RECONNECT_SECONDS * 1000),
+        ("grpc.max_reconnect_backoff_ms", RECONNECT_SECONDS * 1000),
         ("grpc.enable_http_proxy", int(not is_loopback(host))),
     ]
     channel = (

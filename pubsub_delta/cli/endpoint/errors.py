@@ -45,6 +45,8 @@ _CLASSES = (
     Unauthenticated,
     PermissionDenied,
 )
+_NOT_CONNECTED = ("failed to connect", "errors resolving", "DNS resolution failed")
+"""How gRPC begins the error of a request that it could send to nobody."""
 _BY_CODE: Mapping[str, type[PubSubError]] = {each.code: each for each in _CLASSES}
 
 
@@ -90,6 +92,11 @@ def error_of(error: Any, address: str, seconds: float) -> PubSubError:
     known_status = _status_of(error)
     if known_status is None and code == grpc.StatusCode.UNAVAILABLE:
         why = text.rpartition("last error: ")[2]
+        if not text.startswith(_NOT_CONNECTED):
+            return Unknown(
+                f"endpoint: no response came from {address} ({why}); the server may have carried "
+                "out the request: ask it, before the request is sent again"
+            )
         return Unavailable(
             f"endpoint: no server can be reached at {address} ({why}); "
             "the address where `pubsub-delta serve` listens is accepted, with --endpoint-tls if it "
