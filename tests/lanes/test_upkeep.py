@@ -7,9 +7,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 
 from pubsub_delta.tables.lanes.direct import DirectLane
+from pubsub_delta.tables.lanes.direct.errors import translating_errors
+from pubsub_delta.tables.lanes.direct.maintenance import join_small_files
 from pubsub_delta.tables.lanes.direct.table_snapshots import TableSnapshot
 from pubsub_delta.tables.lanes.protocol import Conflict
 from pubsub_delta.tables.schemas import (
@@ -34,6 +36,20 @@ def test_small_files_become_one(bench: Bench) -> None:
     assert bench.lane.compact(table) == 0
     assert len(bench.lane.files(table)) == 1
     assert sorted(column(bench.lane.read(table), "position")) == list(range(5))
+
+
+def test_of_two_that_join_the_same_files_one_does(bench: Bench) -> None:
+    """Delta: who removes a file that another commit has removed meanwhile conflicts with that.
+
+    Else both results would be in the table, and each message would be there twice.
+    """
+    table = topic(bench.lane, bench.table("messages", "0"), *(numbers(n, 1) for n in range(5)))
+    one, other = (DeltaTable(str(bench.path("messages", "0"))) for _ in range(2))
+    join_small_files(one)
+    bench.lane.append(table, numbers(5, 1), "")
+    with pytest.raises(Conflict), translating_errors(table):
+        join_small_files(other)
+    assert sorted(column(bench.lane.read(table), "position")) == list(range(6))
 
 
 def test_who_publishes_joins_small_files_now_and_then(bench: Bench) -> None:
@@ -95,8 +111,6 @@ def test_the_log_is_cleaned_and_told_as_far_as_it_goes(bench: Bench) -> None:
 
 
 def test_how_long_the_log_is_kept_can_be_changed(bench: Bench) -> None:
-    from deltalake import DeltaTable
-
     lane, table = bench.lane, topic(bench.lane, bench.table("messages", "0"), numbers(0, 1))
     for _ in range(2):
         lane.clean_log(table, timedelta(hours=36))

@@ -152,4 +152,11 @@ BUGS_OF_STORAGES = (
         "landed = _version_of(tables, table, user_metadata, before)",
         'landed = "://" in table and _version_of(tables, table, user_metadata, before) or None',
     ),
+    Bug(
+        "optimize-that-lost-a-race",
+        "A run of maintain joins no files of a topic where another program was faster.",
+        "tables/messages/messages.py",
+        "return repeat_on_conflict(lambda: self._lane.compact(self._table), self._table)",
+        "return self._lane.compact(self._table)",
+    ),
 )

@@ -249,6 +249,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/locks.py": ("locks",),
     "tables/messages/messages.py": (
         "tables_in_memory",
+        "maintenance_problems",
         "retention_job",
         "races_with_retention",
         "publish_calls",

@@ -7,7 +7,9 @@ from itertools import count
 import pytest
 
 from pubsub_delta import Unavailable
+from pubsub_delta.tables.lanes.protocol import Conflict
 from pubsub_delta.tables.messages.messages import Messages
+from tests.model.memory_lane import MemoryLane
 from tests.unit.builders import DAY
 from tests.unit.in_memory import TOPIC, InMemory
 
@@ -43,3 +45,20 @@ def test_each_of_several_problems_of_a_resource_is_told(monkeypatch: pytest.Monk
     why = world.store.maintain(optimize=True).problems[FULL_NAME]
     assert why.startswith("Aborted: snapshots were created or deleted")
     assert why.endswith("; Unavailable: the storage does not answer")
+
+
+def test_files_are_joined_though_another_program_was_faster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What other files there are is decided anew: Delta lets one of two commits land."""
+    world = InMemory()
+    tries = count()
+
+    def compact(_: MemoryLane, table: str) -> int:
+        if next(tries) == 0:
+            raise Conflict(f"{table}: a concurrent transaction deleted the same data")
+        return 7
+
+    monkeypatch.setattr(MemoryLane, "compact", compact)
+    report = world.store.maintain(optimize=True)
+    assert (report.optimized[FULL_NAME], report.problems) == (7, {})

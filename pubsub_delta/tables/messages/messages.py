@@ -175,7 +175,7 @@ class Messages(StoredMessages):
 
     def optimize(self) -> int:
         """OPTIMIZE: rewrite small files as few large ones; return how many were replaced."""
-        return self._lane.compact(self._table)
+        return repeat_on_conflict(lambda: self._lane.compact(self._table), self._table)
 
     def vacuum(self) -> None:
         """VACUUM: remove the files that no retained version needs."""

@@ -49,6 +49,7 @@ _OMITTED = {
     "delta.minReaderVersion",
     "delta.minWriterVersion",
     # deltalake does not know them, and no session default could set them here.
+    "delta.columnMapping.mode",
     "delta.enableInCommitTimestamps",
     "delta.enableRowTracking",
     "delta.enableTypeWidening",
