@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable
 from deltalake.schema import Field, PrimitiveType
 
 from pubsub_delta import PubSub
@@ -59,9 +59,7 @@ def test_a_column_that_was_taken_away_is_refused_by_name(store: PubSub, tmp_path
     uid = store.create_topic(TOPIC).uid
     store.create_subscription(NAME, TOPIC)
     path = tmp_path / "store" / "messages" / uid
-    write_deltalake(
-        path, pa.table({"mine": ["a"]}), mode="overwrite", schema_mode="overwrite", partition_by=[]
-    )
+    DeltaTable.create(path, pa.schema({"mine": pa.string()}), mode="overwrite")
     with pytest.raises(FailedPrecondition, match="no column position"):
         store.publish(TOPIC, [b"a"])
 
