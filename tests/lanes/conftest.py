@@ -67,6 +67,7 @@ NOT_BY_SPARK = {
     "test_how_long_the_log_is_kept_can_be_changed": "as above",
     "test_a_read_survives_a_vacuum": "it looks into the direct lane",
     "test_of_two_that_join_the_same_files_one_does": "as above",
+    "test_by_a_deltalake_that_doubles_rows_no_files_are_joined": "as above",
 }
 """What the Spark lane does not promise, and why."""
 

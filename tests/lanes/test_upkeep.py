@@ -6,9 +6,11 @@ import os
 from datetime import timedelta
 from typing import Any
 
+import deltalake
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.lanes.direct import DirectLane
 from pubsub_delta.tables.lanes.direct.errors import translating_errors
 from pubsub_delta.tables.lanes.direct.maintenance import join_small_files
@@ -50,6 +52,20 @@ def test_of_two_that_join_the_same_files_one_does(bench: Bench) -> None:
     with pytest.raises(Conflict), translating_errors(table):
         join_small_files(other)
     assert sorted(column(bench.lane.read(table), "position")) == list(range(6))
+
+
+def test_by_a_deltalake_that_doubles_rows_no_files_are_joined(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody may have installed it over the one that ``pyproject.toml`` allows."""
+    table = topic(bench.lane, bench.table("messages", "0"), *(numbers(n, 1) for n in range(5)))
+    for version in ("1.6.4", "1.6.10rc1", "2.0"):
+        monkeypatch.setattr(deltalake, "__version__", version)
+        with pytest.raises(FailedPrecondition, match=f"deltalake {version}: by it two"):
+            bench.lane.compact(table)
+    for number in range(5, CHECKPOINT_INTERVAL + 1):  # and each publish lands
+        bench.lane.append(table, numbers(number, 1), "")
+    assert len(bench.lane.files(table)) == CHECKPOINT_INTERVAL + 1
 
 
 def test_who_publishes_joins_small_files_now_and_then(bench: Bench) -> None:

@@ -153,6 +153,20 @@ BUGS_OF_STORAGES = (
         'landed = "://" in table and _version_of(tables, table, user_metadata, before) or None',
     ),
     Bug(
+        "deltalake-that-doubles-rows",
+        "A deltalake by which two OPTIMIZE at a time double rows joins files.",
+        "tables/lanes/direct/maintenance.py",
+        "_release_of(deltalake.__version__) >= _DOUBLES_ROWS",
+        "_release_of(deltalake.__version__) == _DOUBLES_ROWS",
+    ),
+    Bug(
+        "publish-without-upkeep-is-told-as-failed",
+        "A publish after which no files can be joined is told as failed, though it has landed.",
+        "tables/lanes/direct/tables.py",
+        "with suppress(FailedPrecondition, *FAILURES):",
+        "with suppress(*FAILURES):",
+    ),
+    Bug(
         "optimize-that-lost-a-race",
         "A run of maintain joins no files of a topic where another program was faster.",
         "tables/messages/messages.py",

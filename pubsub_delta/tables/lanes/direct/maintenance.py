@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
+import deltalake
 from deltalake import DeltaTable
 
+from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.lanes.direct.commits import MESSAGES_WRITTEN
 
 _LOG_RETENTION = "delta.logRetentionDuration"
 _TIDY_SIZE = 4 * 1024 * 1024
 """Bytes up to which a publish joins files of a topic; OPTIMIZE joins larger ones."""
+_DOUBLES_ROWS = (1, 6, 4)
+"""The first release by which two OPTIMIZE of the same files both land (decision 0034)."""
 
 
 def empty(opened: DeltaTable) -> None:
@@ -61,4 +66,28 @@ def vacuum(opened: DeltaTable) -> None:
 
 def join_small_files(opened: DeltaTable) -> None:
     """Join the small files of a topic."""
-    opened.optimize.compact(target_size=_TIDY_SIZE, writer_properties=MESSAGES_WRITTEN)
+    compact(opened, _TIDY_SIZE)
+
+
+def compact(opened: DeltaTable, target_size: int | None = None) -> int:
+    """OPTIMIZE: write small files as few large ones; return how many were replaced.
+
+    FailedPrecondition by a ``deltalake`` with which two at a time double rows: somebody has
+    installed it over the one that this library asks for.
+    """
+    if _release_of(deltalake.__version__) >= _DOUBLES_ROWS:
+        raise FailedPrecondition(
+            f"deltalake {deltalake.__version__}: by it two programs that join files double "
+            "rows, so none are joined; pip install 'deltalake<1.6.4' installs one that is accepted"
+        )
+    done = opened.optimize.compact(target_size=target_size, writer_properties=MESSAGES_WRITTEN)
+    return int(done["numFilesRemoved"])
+
+
+def _release_of(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version.
+
+    >>> _release_of("1.6.10rc1")
+    (1, 6, 10)
+    """
+    return tuple(map(int, re.findall(r"\d+", version)[:3]))

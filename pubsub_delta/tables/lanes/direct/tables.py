@@ -10,6 +10,7 @@ from typing import Literal
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
+from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.lanes.direct.appends import append_once
 from pubsub_delta.tables.lanes.direct.commits import (
     MESSAGES_WRITTEN,
@@ -26,6 +27,7 @@ from pubsub_delta.tables.lanes.direct.files import WrittenFile, write_file
 from pubsub_delta.tables.lanes.direct.history import read_history
 from pubsub_delta.tables.lanes.direct.maintenance import (
     clean_log,
+    compact,
     empty,
     join_small_files,
     tidy_control,
@@ -346,10 +348,7 @@ class DirectLane:
     def compact(self, table: str) -> int:
         """OPTIMIZE: write small files as few large ones; return how many were replaced."""
         with self.locked(table), translating_errors(table):
-            opened = self.open_tables.opened(table)
-            return int(
-                opened.optimize.compact(writer_properties=MESSAGES_WRITTEN)["numFilesRemoved"]
-            )
+            return compact(self.open_tables.opened(table))
 
     def vacuum(self, table: str) -> None:
         """VACUUM: remove the files that no retained version needs."""
@@ -372,5 +371,5 @@ class DirectLane:
     def _tidy_at_times(self, table: str, version: int, work: Callable[[DeltaTable], None]) -> None:
         """Do maintenance after each hundredth commit; its failure does not fail the commit."""
         if version % CHECKPOINT_INTERVAL == 0:
-            with suppress(*FAILURES):
+            with suppress(FailedPrecondition, *FAILURES):
                 work(self.open_tables.opened(table))
