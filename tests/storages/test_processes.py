@@ -14,7 +14,7 @@ from tests.acceptance.processes import environment
 
 pytestmark = [pytest.mark.storages, pytest.mark.timeout(600)]
 
-PROCESSES, CHANGES, PUBLISHES = 4, 15, 25
+PROCESSES, CHANGES, PUBLISHES, JOINS = 4, 15, 25, 5
 
 CONSUMER = """
 import sys
@@ -36,6 +36,17 @@ sys.stdin.readline()
 for n in range(int(sys.argv[2])):
     result = store.publish("orders", [f"{sys.argv[3]} {n}"])
     print(*result.message_ids, flush=True)
+"""
+
+JOINER = """
+import sys
+from pubsub_delta import PubSub
+store = PubSub(None, sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+for n in range(int(sys.argv[2])):
+    store.publish("orders", [f"{sys.argv[3]} {n}"])
+    print(dict(store.maintain(optimize=True).problems), flush=True)
 """
 
 
@@ -100,4 +111,15 @@ def test_publishers_of_one_topic_lose_nothing(store: PubSub, root: str, tmp_path
     assert Counter(message.message_id for message in batch) == ids
     assert Counter(message.data for message in batch) == Counter(
         f"{p} {n}".encode() for p in range(PROCESSES) for n in range(PUBLISHES)
+    )
+
+
+def test_who_joins_the_same_files_at_a_time_doubles_no_message(
+    store: PubSub, root: str, tmp_path: Path
+) -> None:
+    """Delta: of two commits that remove the same file one lands, and no lock is there."""
+    told = race(JOINER, root, JOINS, tmp_path)
+    assert told == [["{}"] * JOINS] * PROCESSES
+    assert Counter(message.data for message in store.pull("billing")) == Counter(
+        f"{p} {n}".encode() for p in range(PROCESSES) for n in range(JOINS)
     )
