@@ -102,7 +102,7 @@ def check_plain(table: DeltaTable) -> None:
     switches = {name: value for name, value in properties.items() if value in ("true", "false")}
     switches.pop("delta.enableExpiredLogCleanup")
     assert set(switches.values()) == {"false"}
-    assert properties["delta.columnMapping.mode"] == "none"
+    assert properties.get("delta.columnMapping.mode", "none") == "none"
     assert properties["delta.checkpointPolicy"] == "classic"
     for field in table.schema().fields:
         assert "ntz" not in str(field.type)
