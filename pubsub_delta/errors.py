@@ -24,6 +24,15 @@ LONGEST_MESSAGE = 3_000
 """Characters of an error's message."""
 
 
+def first_line(error: BaseException) -> str:
+    r"""Return the first line of an error that says something, or else the name of its class.
+
+    >>> first_line(ValueError("no such column: late\nat row 7")), first_line(KeyError())
+    ('no such column: late', 'KeyError')
+    """
+    return next(filter(str.strip, str(error).splitlines()), type(error).__name__)
+
+
 def shortened(text: str, most: int) -> str:
     """Return a text of at most ``most`` characters, without its middle if it is longer.
 

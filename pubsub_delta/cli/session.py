@@ -19,7 +19,7 @@ import pyarrow as pa
 from pubsub_delta.cli.progress import waiting
 from pubsub_delta.cli.settings import LOG_LEVELS, Settings
 from pubsub_delta.client import PubSub
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, first_line
 from pubsub_delta.session import (
     JVM_NEEDS,
     NO_JVM,
@@ -155,7 +155,7 @@ def connect(remote: str) -> SparkSession:
             "seconds; start it, or leave --remote out for a session on this machine"
         ) from None
     except PySparkException as error:
-        raise FailedPrecondition(f"remote: {remote!r}: {_first_line(error)}") from error
+        raise FailedPrecondition(f"remote: {remote!r}: {first_line(error)}") from error
 
 
 @contextmanager
@@ -190,8 +190,4 @@ def _startup_error(error: BaseException, log: IO[bytes] | None) -> str:
         log.seek(0)
         lines = log.read().decode("utf-8", "replace").strip().splitlines()
         last = f"; its last log line: {lines[-1].strip()}" if lines else ""
-    return f"{NO_JVM}: {_first_line(error)}{last}; {JVM_NEEDS}; --log-level info shows Spark's log"
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+    return f"{NO_JVM}: {first_line(error)}{last}; {JVM_NEEDS}; --log-level info shows Spark's log"

@@ -16,6 +16,7 @@ from pubsub_delta.errors import (
     PubSubError,
     Unavailable,
     Unimplemented,
+    first_line,
 )
 from pubsub_delta.names import ResourceName, check_project, subscription_name, topic_name
 from pubsub_delta.tables.layout import layout_of, on_disk
@@ -201,11 +202,10 @@ class Options:
         except Exception as error:
             if "://" not in self.root or self.root.startswith("file:"):
                 raise
-            why = next(iter(str(error).splitlines()), type(error).__name__)
             raise Unavailable(
-                f"root: {self.root} cannot be reached ({why}); credentials come from the "
-                "environment of the driver and the executors (AWS_…, AZURE_…, GOOGLE_…), or from "
-                'options named like Hadoop\'s, as .option("fs.s3a.access.key", …)'
+                f"root: {self.root} cannot be reached ({first_line(error)}); credentials come from "
+                "the environment of the driver and the executors (AWS_…, AZURE_…, GOOGLE_…), or "
+                'from options named like Hadoop\'s, as .option("fs.s3a.access.key", …)'
             ) from error
 
     @property

@@ -26,7 +26,7 @@ from pubsub_delta.delivery.unreadable import (
     positions_of,
     python_values,
 )
-from pubsub_delta.errors import DataLoss, counted
+from pubsub_delta.errors import DataLoss, counted, first_line
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import redelivery
 from pubsub_delta.policy.ack_state import AckState, Span, union
@@ -88,11 +88,7 @@ def _why_not(tables: Tables, topic_uid: str) -> str | None:
 
 
 def _cannot_be_written(error: Exception) -> str:
-    return f"cannot be written: {_first_line(error)}"
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), repr(error))
+    return f"cannot be written: {first_line(error)}"
 
 
 def _parts(source: Source, spans: Sequence[Span]) -> list[Positions]:
@@ -198,7 +194,7 @@ def _append(
     try:
         letters = _letters(tables, source, spans)
     except Exception as error:
-        raise _CannotBeRead(_first_line(error)) from error
+        raise _CannotBeRead(first_line(error)) from error
     publish_id = publish_id_of_letters(source.uid, number, table_writes.digest(spans))
     transaction = application_of(source.uid), number
     landed = repeat_on_conflict(

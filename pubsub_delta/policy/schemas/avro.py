@@ -21,7 +21,7 @@ import fastavro
 from avro import schema as rules
 from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
 
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.errors import InvalidArgument, first_line
 from pubsub_delta.policy.schemas.avro_binary import Walker, check_empty, must_be_walked
 from pubsub_delta.policy.schemas.avro_defaults import read_defaults
 from pubsub_delta.policy.schemas.avro_json import JsonReader, read_json
@@ -76,7 +76,7 @@ def check_definition(definition: str) -> None:
         AvroCodec(definition)  # it checks default values
     except Exception as error:
         raise InvalidArgument(
-            f"definition: it is not an Avro schema ({_first_line(error)}); "
+            f"definition: it is not an Avro schema ({first_line(error)}); "
             "the JSON of a record, by Avro's specification, is accepted"
         ) from None
     if not isinstance(given, dict) or given.get("type") != "record":
@@ -186,7 +186,7 @@ def _reading() -> Iterator[None]:
     except SchemaMismatch:
         raise
     except Exception as error:
-        raise SchemaMismatch(f"invalid Avro data: {_first_line(error)}") from None
+        raise SchemaMismatch(f"invalid Avro data: {first_line(error)}") from None
 
 
 def _parsed(given: Any) -> Any:
@@ -321,7 +321,3 @@ def _names(given: Any) -> Iterator[Any]:
             yield from _names(field.get("type"))
         for inner in ("type", "items", "values"):
             yield from _names(given.get(inner))
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).splitlines()), "") or type(error).__name__

@@ -11,7 +11,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.empty_pb2 import Empty
 from google.protobuf.message import DecodeError
 
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, first_line
 from pubsub_delta.policy.schemas.types import (
     TEXT,
     DecimalOf,
@@ -71,9 +71,8 @@ def check_compiled(compiled: bytes) -> None:
     try:
         ProtobufCodec(compiled)  # it refuses some definitions that the compiler only warns of
     except (TypeError, RecursionError) as error:
-        first_line = next(iter(str(error).splitlines()), "")
         raise InvalidArgument(
-            f"definition: its messages cannot be read ({first_line}); one whose fields have "
+            f"definition: its messages cannot be read ({first_line(error)}); one whose fields have "
             "different names in JSON, and whose messages are not nested too deeply, is accepted"
         ) from None
 
@@ -203,8 +202,7 @@ class ProtobufCodec:
         except UnicodeDecodeError as error:
             raise SchemaMismatch(f"invalid UTF-8 ({error.reason} at byte {error.start})") from None
         except (DecodeError, json_format.ParseError, RecursionError, ValueError) as error:
-            first_line = next(iter(str(error).splitlines()), "") or type(error).__name__
-            raise SchemaMismatch(f"invalid message: {first_line}") from None
+            raise SchemaMismatch(f"invalid message: {first_line(error)}") from None
         if not message.IsInitialized():
             absent = ", ".join(message.FindInitializationErrors())
             raise SchemaMismatch(f"required field {absent} is missing")

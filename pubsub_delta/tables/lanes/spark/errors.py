@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame
 
-from pubsub_delta.errors import DataLoss, FailedPrecondition, PubSubError
+from pubsub_delta.errors import DataLoss, FailedPrecondition, PubSubError, first_line
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
 from pubsub_delta.tables.lanes.spark.types import normal
 from pubsub_delta.tables.lanes.storage_errors import forbidden, translate_error
@@ -80,23 +80,23 @@ def translating_errors(table: str | None, *, of_others: bool = False) -> Iterato
     except Exception as error:
         condition = _condition(error)
         if _CONFLICTS.search(condition or str(error)[:2000]):
-            raise Conflict(_first_line(error)) from error
+            raise Conflict(first_line(error)) from error
         if table is not None and not of_others and is_missing(error):
             raise TableMissing(table) from error
         if table is not None and not of_others and _is_refused(error):
             raise FailedPrecondition(
-                f"{table}: this session has no permission for it ({_first_line(error)}); grant "
+                f"{table}: this session has no permission for it ({first_line(error)}); grant "
                 "it, or choose another root: a URL or a catalog schema that the session can use"
             ) from error
         if table is not None and not of_others and condition in _OCCUPIED:
             raise FailedPrecondition(
                 f"{table}: the catalog has no such table, and files are where it is to be created "
-                f"({_first_line(error)}); a program was killed while it created or dropped it: "
+                f"({first_line(error)}); a program was killed while it created or dropped it: "
                 "remove the files, and try again"
             ) from error
         if table is not None and not of_others and condition == "DELTA_VERSION_NOT_FOUND":
             raise FailedPrecondition(
-                f"{table}: that version is not kept ({_first_line(error)}); "
+                f"{table}: that version is not kept ({first_line(error)}); "
                 "delta.logRetentionDuration of the table says how long versions are kept"
             ) from error
         rule = _FORBIDDEN.search(f"{condition} {error}")
@@ -135,7 +135,3 @@ def _names_no_table(error: BaseException) -> bool:
 def _condition(error: BaseException) -> str | None:
     get = getattr(error, "getCondition", None)
     return get() if get is not None else None
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
