@@ -21,20 +21,26 @@ def damage(root: Path, store: PubSub) -> None:
         commit.write_bytes(b"\0")
 
 
+def with_a_failed_message(root: Path, clock: ManualClock, data: bytes, *topics: str) -> PubSub:
+    """Return a store whose message has had its last attempt; "letters" is of its last topic."""
+    store = PubSub(None, str(root), clock=clock)
+    for topic in topics:
+        store.create_topic(topic)
+    store.create_subscription("letters", topics[-1])
+    store.create_subscription(NAME, TOPIC, dead_letter_policy=DeadLetterPolicy(DEAD, 5))
+    store.publish(TOPIC, [data])
+    for _ in range(5):
+        store.pull(NAME).nack()
+    return store
+
+
 def with_another_policy(root: Path, monkeypatch: pytest.MonkeyPatch) -> PubSub:
     """Return a store whose message is on its way to a topic that cannot be written.
 
     Its subscription has another dead-letter topic by now.
     """
     clock = ManualClock()
-    store = PubSub(None, str(root), clock=clock)
-    for topic in (TOPIC, DEAD, OTHER):
-        store.create_topic(topic)
-    store.create_subscription("letters", OTHER)
-    store.create_subscription(NAME, TOPIC, dead_letter_policy=DeadLetterPolicy(DEAD, 5))
-    store.publish(TOPIC, [b"stuck"])
-    for _ in range(5):
-        store.pull(NAME).nack()
+    store = with_a_failed_message(root, clock, b"stuck", TOPIC, DEAD, OTHER)
     with monkeypatch.context() as patched:
         kill_before(patched, dead_letters, "_append")
         with pytest.raises(Killed):
@@ -54,15 +60,7 @@ def test_the_others_of_its_source_come_and_it_is_told(
     ``is_decided``: whether a process died once it was decided that the message is forwarded.
     """
     clock, root = ManualClock(), tmp_path / "store"
-    store = PubSub(None, str(root), clock=clock)
-    for topic in (TOPIC, DEAD):
-        store.create_topic(topic)
-    store.create_subscription("letters", DEAD)
-    policy = DeadLetterPolicy(DEAD, 5)
-    store.create_subscription(NAME, TOPIC, dead_letter_policy=policy)
-    store.publish(TOPIC, [b"bad"])
-    for _ in range(5):
-        store.pull(NAME).nack()
+    store = with_a_failed_message(root, clock, b"bad", TOPIC, DEAD)
     if is_decided:
         with monkeypatch.context() as patched:
             kill_before(patched, dead_letters, "_append")
@@ -117,15 +115,8 @@ def test_messages_whose_file_is_gone_hold_up_no_later_ones(tmp_path: Path) -> No
 
     The error names the topic whose file is gone, and not the dead-letter topic.
     """
-    clock, root = ManualClock(), tmp_path / "store"
-    store = PubSub(None, str(root), clock=clock)
-    for topic in (TOPIC, DEAD):
-        store.create_topic(topic)
-    store.create_subscription("letters", DEAD)
-    store.create_subscription(NAME, TOPIC, dead_letter_policy=DeadLetterPolicy(DEAD, 5))
-    store.publish(TOPIC, [b"unread"])
-    for _ in range(5):
-        store.pull(NAME).nack()
+    root = tmp_path / "store"
+    store = with_a_failed_message(root, ManualClock(), b"unread", TOPIC, DEAD)
     table = root / "messages" / store.get_topic(TOPIC).uid
     (file,) = table.rglob("*.parquet")
     file.rename(tmp_path / file.name)
