@@ -34,8 +34,6 @@ _TEMPORARY = (Aborted, Unavailable)
 EXIT_SECONDS = 10.0
 """The time that callbacks have when the interpreter exits."""
 
-_SECOND = timedelta(seconds=1)
-
 
 @dataclass
 class _Unread:
@@ -238,11 +236,11 @@ class StreamingPull:
         if room and done.subscription.table_config is not None:
             raise cannot_pull(done.subscription)
         if done.leased is not None:
-            self._lease(done.leased, now)
+            self._lease(done.leased, now, done.subscription.ack_deadline_seconds)
 
-    def _lease(self, leased: LeasedMessages, now: datetime) -> None:
+    def _lease(self, leased: LeasedMessages, now: datetime, seconds: int) -> None:
         least, most = _EXTENSION_SECONDS
-        length = min(max((leased.until - now) // _SECOND, least), most) * _SECOND
+        length = timedelta(seconds=min(max(seconds, least), most))
         lease_id = leased.lease_id
         self._callbacks.lease(lease_id, leased.positions, now, leased.until, length)
         self._unread[lease_id] = _Unread(leased)

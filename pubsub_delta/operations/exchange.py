@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -38,7 +39,8 @@ class Channel(Protocol):
     ) -> Exchanged:
         """Apply an ack request and lease up to so many messages (0: none), in one commit.
 
-        ``deadline``: the length of the lease, where it is not the subscription's ack deadline.
+        ``now``: the time of the request, by which it is applied. The lease begins when it is
+        decided. ``deadline``: its length, where it is not the subscription's ack deadline.
         A subscription whose messages a table gets leases none: the request is applied all the same.
         Aborted: nothing was written. NotFound: the subscription is gone, or another one has its
         name.
@@ -49,13 +51,15 @@ class Channel(Protocol):
 class StoreChannel:
     """The channel to a subscription of a store, by its uid: not to a later one of its name.
 
-    ``may_forward``: whether exhausted messages go to the dead-letter topic; else no delivery
-    attempts are counted (Pub/Sub: as without the permission to forward).
+    ``clock``: returns the time at which a lease begins. ``may_forward``: whether exhausted messages
+    go to the dead-letter topic; else no delivery attempts are counted (Pub/Sub: as without the
+    permission to forward).
     """
 
     tables: Tables
     name: ResourceName
     uid: str
+    clock: Callable[[], datetime]
     may_forward: MayForward = always
 
     def exchange(
@@ -71,7 +75,7 @@ class StoreChannel:
             return apply(state, request, terms, now)
 
         def lease(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
-            return delivery.lease(state, max_messages, terms, now, deadline)
+            return delivery.lease(state, max_messages, terms, self.clock(), deadline)
 
         result, response = consume(
             *(self.tables, self.name, now, lease, apply_request),

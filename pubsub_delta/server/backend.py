@@ -62,7 +62,7 @@ class StoreBackend:
     def channel(self, subscription: Subscription) -> StoreChannel:
         """Return a channel to a subscription."""
         name = subscription_name(subscription.name, self._project)
-        return StoreChannel(self._tables, name, subscription.uid, self._may_forward)
+        return StoreChannel(self._tables, name, subscription.uid, self._now, self._may_forward)
 
     def push_subscriptions(self) -> list[Subscription]:
         """Return the push subscriptions of all projects."""

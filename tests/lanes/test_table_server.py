@@ -59,7 +59,7 @@ class Backend(StoreBackend):
 
     def channel(self, subscription: resources.Subscription) -> StoreChannel:
         made = super().channel(subscription)
-        return ObservedChannel(made.tables, made.name, made.uid, made.may_forward, self)
+        return ObservedChannel(made.tables, made.name, made.uid, made.clock, made.may_forward, self)
 
     def make(self, columns: pa.Schema = COLUMNS) -> None:
         DeltaTable.create(str(self.table), columns)

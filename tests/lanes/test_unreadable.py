@@ -148,7 +148,7 @@ def test_a_message_that_is_lost_does_not_keep_a_consumer_from_the_others(world: 
 
 def received(world: World, ids: list[str], expected: str) -> list[bytes]:
     name, uid = world.store._subscription(NAME), world.store.get_subscription(NAME).uid
-    channel = StoreChannel(world.store._tables, name, uid)
+    channel = StoreChannel(world.store._tables, name, uid, world.clock.now)
     lease = channel.exchange(AckRequest(), 10, world.clock.now()).leased
     assert lease is not None
     with pytest.warns(UnreadableMessageWarning, match=expected):

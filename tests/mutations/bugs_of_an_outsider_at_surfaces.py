@@ -222,8 +222,8 @@ OF_CLIENTS = (
         "shortest-extension-for-all",
         "The subscriber extends leases by ten seconds, whatever the ack deadline.",
         "subscriber.py",
-        "length = min(max((leased.until - now) // _SECOND, least), most) * _SECOND",
-        "length = max(min((leased.until - now) // _SECOND, least), least) * _SECOND",
+        "timedelta(seconds=min(max(seconds, least), most))",
+        "timedelta(seconds=max(min(seconds, least), least))",
     ),
 )
 BUGS_OF_AN_OUTSIDER_AT_SURFACES = (

@@ -190,4 +190,11 @@ BUGS_OF_MORE_RIMS = (
         "        self._note_earlier_ends(request, now)\n",
         "",
     ),
+    Bug(
+        "a-streams-lease-over-before-it-is-given",
+        "A StreamingPull whose request has waited for long has messages without a lease.",
+        "operations/exchange.py",
+        "terms, self.clock(), deadline)",
+        "terms, now, deadline)",
+    ),
 )

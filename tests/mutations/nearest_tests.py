@@ -234,7 +234,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_exits",
     ),
     "tables/lanes/direct/forks.py": ("forked_processes",),
-    "operations/exchange.py": ("successors", "consumer_calls"),
+    "operations/exchange.py": ("reading_leases", "successors", "consumer_calls"),
     "tables/ack_state/rows.py": ("state_rows",),
     "tables/ack_state/snapshots.py": ("snapshot_calls", "lanes/test_registry"),
     "tables/ack_state/states.py": (

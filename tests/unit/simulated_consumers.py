@@ -257,7 +257,8 @@ class Consumer:
             return told(taken.outcomes, leased_by_spans(taken.leased))
 
         def run(_: Change, now: datetime) -> Answer:
-            done = StoreChannel(self.store, NAME, PLAIN.uid).exchange(request, wanted, now)
+            channel = StoreChannel(self.store, NAME, PLAIN.uid, lambda: now)
+            done = channel.exchange(request, wanted, now)
             return told(done.response, leased_by(cast("Lease | None", done.leased)))
 
         return self.tell(

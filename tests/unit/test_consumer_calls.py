@@ -135,7 +135,7 @@ def test_an_exchange_leases_for_as_long_as_it_says() -> None:
     store.publish("a")
     name, uid = store.store._subscription(NAME), store.store.get_subscription(NAME).uid
     minute = timedelta(minutes=1)
-    channel = StoreChannel(store.tables, name, uid)
+    channel = StoreChannel(store.tables, name, uid, store.driver.clock.now)
     lease = channel.exchange(AckRequest(), 1, store.now, minute).leased
     assert lease is not None
     assert lease.until == store.now + minute

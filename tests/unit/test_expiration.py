@@ -285,7 +285,9 @@ def test_what_is_exchanged_counts_as_activity() -> None:
     store = idle_after_a_day()
     store.be_at(LAST_USE)
     name, uid = store.store._subscription(NAME), store.store.get_subscription(NAME).uid
-    StoreChannel(store.tables, name, uid).exchange(AckRequest(), 0, store.now)
+    StoreChannel(store.tables, name, uid, store.driver.clock.now).exchange(
+        AckRequest(), 0, store.now
+    )
     store.be_at(LAST_USE + DAY)
     assert expired(store) == []
 

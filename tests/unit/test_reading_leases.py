@@ -11,9 +11,11 @@ import pytest
 from pubsub_delta.delivery import leases
 from pubsub_delta.errors import DataLoss, FailedPrecondition, NotFound
 from pubsub_delta.operations import pull
+from pubsub_delta.operations.exchange import StoreChannel
+from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import ReceivedMessage
-from pubsub_delta.tables.ack_state import AckStateTables
+from pubsub_delta.tables.ack_state import AckStates, AckStateTables
 from tests.unit.builders import DAY, HOUR, MINUTE, at
 from tests.unit.in_memory import NAME, TOPIC, InMemory
 from tests.unit.test_races import once
@@ -158,4 +160,19 @@ def test_a_lease_begins_when_it_is_decided_however_long_the_pull_has_waited(
     assert world.now == at(MINUTE)
     assert batch.ack_deadline == at(MINUTE + 10)
     assert len(batch.ack().success) == 1
+    assert world.pull() == []
+
+
+def test_a_lease_of_a_channel_begins_when_it_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """StreamingPull, by callbacks and by the server: the lease lasts as long as it says."""
+    world = InMemory()
+    world.publish("a")
+    uid = world.store.get_subscription(NAME).uid
+    name, clock = world.store._subscription(NAME), world.driver.clock.now
+    channel = StoreChannel(world.tables, name, uid, clock)
+    waits = partial(world.driver.clock.advance, MINUTE)
+    once(monkeypatch, AckStates, "change", waits, "before")
+    lease = channel.exchange(AckRequest(), 1, world.now).leased
+    assert lease is not None
+    assert lease.until == at(MINUTE + 10)
     assert world.pull() == []

@@ -188,7 +188,7 @@ def test_a_table_of_a_batch_has_the_others() -> None:
 def test_who_receives_is_given_the_others(lost: bool) -> None:
     world = Damaged(lost=lost)
     name, uid = world.store._subscription(NAME), world.store.get_subscription(NAME).uid
-    channel = StoreChannel(world.tables, name, uid)
+    channel = StoreChannel(world.tables, name, uid, world.driver.clock.now)
     lease = channel.exchange(AckRequest(), 10, world.now).leased
     assert isinstance(lease, Lease)
     with pytest.warns(UnreadableMessageWarning, match=f"message {world.ids[1]} "):
