@@ -23,7 +23,7 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
         "replay",
         "ack_requests",
     ),
-    "policy/ack_buffer.py": ("outstanding", "server_leaser", "callbacks"),
+    "policy/ack_buffer.py": ("outstanding", "moved_deadlines", "server_leaser", "callbacks"),
     "policy/outstanding.py": (
         "outstanding",
         "moved_deadlines",
@@ -54,7 +54,13 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
     "policy/push_window.py": ("push_window",),
     "policy/table_configs.py": TABLE_WRITES,
     "policy/table_writes.py": TABLE_WRITES,
-    "policy/redelivery.py": ("redelivery", "many_dead_letters", "delivery_order", "consumer_calls"),
+    "policy/redelivery.py": (
+        "redelivery",
+        "decided",
+        "many_dead_letters",
+        "delivery_order",
+        "consumer_calls",
+    ),
     "policy/replay.py": ("replay", "snapshots", "seek_calls", "every_seek", "streams"),
     "policy/retention.py": ("retention", "needed", "replay"),
     "policy/sampling.py": (),

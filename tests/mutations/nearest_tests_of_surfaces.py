@@ -57,6 +57,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "push_of_successors",
     ),
     "server/hub.py": (
+        "server_hub",
         "server_lease_journals",
         "server_seeks",
         "server_memory",

@@ -73,6 +73,27 @@ def test_an_ack_replaces_the_deadline_before_it_and_tells_its_outcome() -> None:
     }
 
 
+def test_a_nack_stays_beside_a_later_ack_and_has_an_outcome_of_its_own() -> None:
+    """The store decides which of the two counts; who waits for the nack is not told the other."""
+    acks: AckBuffer[str] = AckBuffer()
+    acks.modify_ack_deadline((1, 0), NACK, "nack")
+    acks.acknowledge((1, 0), "ack")
+    request = acks.request({}, {})
+    assert request == AckRequest({1: Positions.of([0])}, {NACK: {1: Positions.of([0])}})
+    success, expired = (Outcomes(**{of: {1: Positions.of([0])}}) for of in ("success", "expired"))
+    settled = acks.settle(AckResponse(success, {NACK: expired}))
+    assert {each.waiter: each.outcome for each in settled} == {"nack": "expired", "ack": "success"}
+
+
+def test_whose_deadline_a_client_moves_has_no_known_end() -> None:
+    """The client's new deadline counts, whatever end another process has given the lease."""
+    acks: AckBuffer[str] = AckBuffer()
+    acks.modify_ack_deadline((1, 0), TEN, "moved")
+    both = {1: Positions.of([0, 1])}
+    request = acks.request({MINUTE: both}, {at(10): both})
+    assert request.known_ends == {at(10): {1: Positions.of([1])}}
+
+
 def test_a_message_with_an_earlier_deadline_is_extended_in_time() -> None:
     """PulledMessage.modify_ack_deadline: "The subscriber goes on extending the lease"."""
     book = leased(0, 1)

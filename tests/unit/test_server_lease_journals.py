@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -114,9 +115,12 @@ def test_a_long_journal_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     one = here(tmp_path, "first")
     journal = one.journal("s", UID)
     journal.leased(1, Positions.of(range(1_000)))
+    (path,) = (each for each in tmp_path.rglob(UID))
+    files = []
     for n in range(999):
         journal.given(given(n, lease=1))
-    (path,) = (each for each in tmp_path.rglob(UID))
+        files.append(path.stat().st_ino)
+    assert sum(one != other for one, other in pairwise(files)) < len(files) / 4, "it is appended to"
     assert path.stat().st_size < 700
     killed(one)
     assert left_at(tmp_path) == {"s": {1: [999]}}

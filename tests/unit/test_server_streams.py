@@ -58,6 +58,17 @@ def test_an_empty_request_is_answered_at_once() -> None:
         stream.close()
 
 
+def test_an_older_client_gets_no_answer_to_an_empty_request() -> None:
+    """protocol_version: "the server sends keep-alives" only to clients that say they know them."""
+    with serving(MemoryStore()) as address, clients(address) as (publisher, subscriber):
+        stream = RawStream(subscriber)
+        stream.say()
+        stream.say(stream_ack_deadline_seconds=30)
+        publish(publisher, {"topic": TOPIC, "messages": [{"data": b"x"}]})
+        assert [each.message.data for each in stream.hear().received_messages] == [b"x"]
+        stream.close()
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [
