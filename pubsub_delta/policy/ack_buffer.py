@@ -108,8 +108,8 @@ class AckBuffer(Generic[W]):
         return bool(self._next) or self._sent is not None
 
     def __len__(self) -> int:
-        """Return how many ids wait for a request."""
-        return len(self._next) + len(self._held_back)
+        """Return how many ids are not written yet, those of the last request included."""
+        return len(self._sent or ()) + len(self._next) + len(self._held_back)
 
     def hold(self) -> None:
         """Keep later acks and deadlines out of all requests, until ``release``."""

@@ -23,7 +23,13 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
         "replay",
         "ack_requests",
     ),
-    "policy/ack_buffer.py": ("outstanding", "moved_deadlines", "server_leaser", "callbacks"),
+    "policy/ack_buffer.py": (
+        "outstanding",
+        "moved_deadlines",
+        "server_leaser",
+        "server_memory",
+        "callbacks",
+    ),
     "policy/outstanding.py": (
         "outstanding",
         "moved_deadlines",

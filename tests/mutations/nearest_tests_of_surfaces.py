@@ -130,6 +130,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/listening.py": ("server_listening",),
     "server/multiplexer.py": ("server_multiplexer", "server_connections"),
     "server/dispatcher.py": (
+        "server_hub",
         "server_polls",
         "server_rare_ends",
         "server_rims",

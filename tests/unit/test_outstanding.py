@@ -168,6 +168,16 @@ def test_an_ack_that_is_said_again_during_a_hold_is_asked_about_after_it() -> No
     assert acks.request({}, {}).repeated == {1: Positions.of([0])}
 
 
+def test_acks_that_wait_for_a_seek_to_end_are_bounded_with_the_others() -> None:
+    """Those of other clients come on: "more than … of earlier requests wait to be written"."""
+    acks: AckBuffer[str] = AckBuffer()
+    acks.acknowledge((1, 0))
+    acks.hold()
+    for n in range(2):
+        acks.acknowledge((1, n))
+    assert len(acks) == 3
+
+
 def test_who_waits_for_what_is_given_up_is_told() -> None:
     acks: AckBuffer[str] = AckBuffer()
     acks.acknowledge((1, 0), "sent")
