@@ -181,9 +181,9 @@ def test_a_table_that_is_gone_keeps_everything_waiting_and_fails_nothing(world: 
     done = world.store.write_table(NAME)
     assert (done.written, done.failed, done.state) == (0, 0, TableState.NOT_FOUND)
     assert "create it" in done.problem
-    config = world.store.get_subscription(NAME).table_config
-    assert config is not None
-    assert config.state is TableState.NOT_FOUND
+    told = (world.store.get_subscription(NAME), *world.store.list_subscriptions())
+    states = [each.table_config and each.table_config.state for each in told]
+    assert states == [TableState.NOT_FOUND, TableState.NOT_FOUND]
     world.make(METADATA)
     assert world.write() == (1, 0)
     assert world.data == [b"a"]

@@ -126,6 +126,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "arrow_from_elsewhere",
     ),
     "operations/administer.py": (
+        "lanes/test_table_writes",
         "update_calls",
         "successors",
         "lanes/test_kept_stores",
@@ -186,6 +187,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "operations/seek.py": (
         "seek_calls",
+        "snapshot_calls",
         "survey",
         "races",
         "console_successors",
@@ -249,6 +251,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/locks.py": ("locks",),
     "tables/messages/messages.py": (
         "tables_in_memory",
+        "cleaned_logs",
         "maintenance_problems",
         "retention_job",
         "races_with_retention",

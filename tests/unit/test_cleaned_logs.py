@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.message_queries import MessageQuery
 from pubsub_delta.policy.spans import MAX_NEW_SPANS
 from pubsub_delta.tables.ack_state import AckStates
+from pubsub_delta.tables.messages.commits import Commit, new_commits
 from pubsub_delta.tables.registry import Registry
 from tests.model.memory import LAYOUT
 from tests.unit.builders import DAY, MINUTE, at
@@ -136,3 +138,46 @@ def test_a_seek_to_a_time_divides_messages_whose_commits_the_log_has_forgotten()
         store.seek(NAME, time=at(n * MINUTE))
         later = [str(each) for each in range(n, MAX_NEW_SPANS + 8)]
         assert [each.data for each in world.driver.pull(store, NAME, None)] == later
+
+
+def test_what_an_operator_restores_makes_an_earlier_announcement_void() -> None:
+    """ "what was announced before that is void": a seek to a time brings all of it back."""
+    publish, announcement, restore = (
+        Commit(version, None, None, 0, adds_messages=False, removes_messages=False)
+        for version in (1, 2, 3)
+    )
+    announcement = replace(announcement, discards_before=at(9))
+    restore = replace(restore, restores=True)
+    assert new_commits([announcement, publish], 0).discards_before == at(9)
+    assert new_commits([restore, announcement, publish], 0).discards_before is None
+
+
+def test_nothing_is_deleted_where_the_log_has_forgotten_what_came_after_the_announcement() -> None:
+    """A slow publisher's commit may be among those: its messages are older than it looks."""
+    world = InMemory()
+    world.publish("a")
+    messages = world.tables.messages(world.store.get_topic(TOPIC).uid)
+    version = messages.history.version()
+    messages.announce_discard(at(9), "first")
+    world.publish("b")
+    world.be_at(10)
+    world.publish("c")
+    world.driver.world.lane.cut_log(messages.table)
+    fresh = another(world).tables.messages(world.store.get_topic(TOPIC).uid)
+    assert not fresh.discard_before(at(9), version, "first")
+    assert world.stored() == ["a", "b", "c"]
+
+
+def test_nothing_is_deleted_where_the_log_has_forgotten_what_came_after_a_snapshot() -> None:
+    """Another tool has cut the log: nobody knows what a seek to the snapshot would bring."""
+    world = InMemory()
+    world.store.create_snapshot("before", NAME)
+    world.publish("a")
+    world.ack("a")
+    world.be_at(DAY)
+    world.publish("b")
+    world.ack("b")
+    world.driver.world.lane.cut_log(LAYOUT.messages(world.store.get_topic(TOPIC).uid))
+    report = another(world).maintain(exact=True)
+    assert "does not reach back to its snapshots" in str(report.problems)
+    assert (report.discarded, world.stored()) == ({}, ["a", "b"])

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from pubsub_delta.errors import Aborted, AlreadyExists, FailedPrecondition, NotFound
+from pubsub_delta.policy.replay import MAX_NOTED_SEEKS
 from pubsub_delta.resources import Snapshot
 from pubsub_delta.tables.ack_state.snapshots import SnapshotTables
 from tests.model.memory import LAYOUT
-from tests.unit.builders import DAY, HOUR, MINUTE, Crashed
+from tests.unit.builders import DAY, HOUR, MINUTE, Crashed, at
 from tests.unit.in_memory import NAME, InMemory
 from tests.unit.test_crossed_changes import at_the_write
 
@@ -211,3 +212,12 @@ def test_a_snapshot_whose_table_cannot_be_deleted_is_deleted(
     assert len(left_over(world)) == 1
     assert world.store.maintain().problems == {}
     assert left_over(world) == []
+
+
+def test_no_more_than_a_few_seeks_are_noted_before_they_are_carried_out() -> None:
+    """ "The most noted seeks; then they are carried out before another one is noted"."""
+    world = InMemory()
+    uid = world.store.get_subscription(NAME).uid
+    for n in range(3 * MAX_NOTED_SEEKS):
+        world.store.seek(NAME, time=at(n))
+        assert len(world.tables.ack_states.read(uid).seeks) <= MAX_NOTED_SEEKS

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta import DataLoss, DeadLetterPolicy
+from pubsub_delta import DataLoss, DeadLetterPolicy, FailedPrecondition
 from pubsub_delta.errors import DeadLetterWarning
+from pubsub_delta.policy.ack_ids import END_OF_POSITIONS
 from pubsub_delta.tables.lanes.protocol import Conflict
 from pubsub_delta.tables.messages.messages import Messages
 from tests.model.memory import LAYOUT
@@ -137,6 +138,18 @@ def test_positions_of_stored_messages_are_not_given_out_again_though_their_log_i
     lane.cut_log(messages.table)
     lane.restore(positions_table(world), 0)
     assert min(ids(world.driver.open(), "c")) > max(before)
+
+
+def test_a_topic_has_positions_up_to_the_last_and_refuses_what_goes_beyond() -> None:
+    """ "a partition with more rows than its range is refused with what to do"."""
+    world = InMemory()
+    tables, table = world.tables, positions_table(world)
+    history = tables.messages(world.store.get_topic(TOPIC).uid).history
+    allocator = tables._allocator
+    first = allocator.reserve(table, END_OF_POSITIONS - 10, history)
+    with pytest.raises(FailedPrecondition, match="publish to a new topic"):
+        allocator.reserve(table, 11 - first, history)
+    assert allocator.reserve(table, 10 - first, history) == END_OF_POSITIONS - 10 + first
 
 
 # Publishes
