@@ -97,8 +97,18 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "jobs/unwritten.py": ("cli_streams", "lanes/test_jobs"),
     "jobs/terminal.py": ("job_exit_codes", "job_progress", "lanes/test_jobs"),
     "cli/partial_updates.py": ("cli_crossed_updates",),
-    "server/update_masks.py": ("server_wire", "server_partial_updates", "cli_crossed_updates"),
-    "server/wire.py": ("fine_times", "server_wire", "server_push_calls"),
+    "server/update_masks.py": (
+        "server_wire",
+        "server_wire_outputs",
+        "server_partial_updates",
+        "cli_crossed_updates",
+    ),
+    "server/wire.py": (
+        "fine_times",
+        "server_wire",
+        "server_wire_outputs",
+        "server_push_calls",
+    ),
     "server/name_lookups.py": ("server_name_lookups",),
     "server/push_endpoint.py": (
         "server_push_endpoint",
@@ -176,7 +186,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_memory",
         "server_streams",
     ),
-    "server/status.py": ("server_replies",),
+    "server/status.py": ("server_replies", "server_wire", "server_wire_outputs"),
     "server/subscriber_service.py": (
         "server_rims",
         "server_pull",
