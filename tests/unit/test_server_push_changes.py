@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -26,6 +27,7 @@ from pubsub_delta.policy.push_window import PushWindow
 from pubsub_delta.server import pushing, subscription_workers
 from pubsub_delta.server.push_endpoint import PushEndpoint
 from pubsub_delta.server.pushing import Pushers
+from pubsub_delta.tables.store import Detached
 from tests.endpoints import listening
 from tests.unit.builders import PLAIN
 from tests.unit.serving import LONG, SUBSCRIPTION, MemoryStore, clients, eventually, serving
@@ -206,14 +208,15 @@ def test_a_subscription_that_cannot_be_read_now_is_pushed_from_later(
             eventually(lambda: endpoint.data == [b"x"])
 
 
-def test_the_end_of_a_subscription_ends_its_requests() -> None:
+@pytest.mark.parametrize("error", [NotFound("deleted"), Detached("detached")])
+def test_the_end_of_a_subscription_ends_its_requests(error: Exception) -> None:
     released = threading.Event()
     with listening(lambda _: 200 if released.wait(LONG) else 500) as endpoint:
         store = pushing_to(endpoint, ack_deadline_seconds=1)
         with serving(store) as address, clients(address) as (publisher, _):
             publish_all(publisher, "x")
             eventually(lambda: endpoint.requests)
-            store.gone = True
+            store.before_exchange = Mock(side_effect=error)
             time.sleep(1.5)  # longer than the answer is waited for
             assert store.counters.pushes == Counter()
         released.set()
