@@ -17,6 +17,9 @@ from tests.mutations.bugs_of_a_sixth_outsider_at_surfaces import (
     BUGS_OF_A_SIXTH_OUTSIDER_AT_SURFACES,
 )
 from tests.mutations.bugs_of_a_tenth_outsider import BUGS_OF_A_TENTH_OUTSIDER
+from tests.mutations.bugs_of_a_tenth_outsider_at_surfaces import (
+    BUGS_OF_A_TENTH_OUTSIDER_AT_SURFACES,
+)
 from tests.mutations.bugs_of_access import BUGS_OF_ACCESS
 from tests.mutations.bugs_of_administration import BUGS_OF_ADMINISTRATION
 from tests.mutations.bugs_of_an_adversary import BUGS_OF_AN_ADVERSARY
@@ -157,4 +160,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_AN_ADVERSARY,
     *BUGS_OF_A_NINTH_OUTSIDER,
     *BUGS_OF_A_TENTH_OUTSIDER,
+    *BUGS_OF_A_TENTH_OUTSIDER_AT_SURFACES,
 )

@@ -1,4 +1,6 @@
-"""Bugs that the tests near them did not notice: a tenth outsider's, seeded for reading them."""
+"""Bugs of a tenth outsider, which the tests near them did not notice."""
+
+from __future__ import annotations
 
 from tests.mutations.bug import Bug
 

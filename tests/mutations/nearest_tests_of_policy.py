@@ -38,7 +38,14 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
         "callbacks",
     ),
     "policy/available_now.py": ("data_source_consumer",),
-    "policy/fields.py": ("fields", "updates", "snapshots", "client", "wrong_arguments"),
+    "policy/fields.py": (
+        "fields",
+        "push_configs",
+        "updates",
+        "snapshots",
+        "client",
+        "wrong_arguments",
+    ),
     "policy/filters.py": ("filters",),
     "policy/filter_terms.py": ("filters", "fuzz_filters"),
     "policy/metrics.py": (

@@ -116,7 +116,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_push",
     ),
     "server/push_keys.py": ("push_tokens",),
-    "server/push_requests.py": ("server_push_requests", "push_tokens"),
+    "server/push_requests.py": ("server_push_requests", "push_tokens", "server_push"),
     "server/push_tokens.py": ("push_tokens",),
     "server/authorization.py": ("server_forwarding", "server_access", "server_access_changes"),
     "server/authentication.py": ("access_files",),

@@ -108,12 +108,13 @@ def test_objects_have_plain_text_as_data_and_their_own_attributes_and_key(
         '{"data": "é", "attributes": null}',
     ]
     words = ("--from=-", "--format=jsonl", "--attribute=carrier=UA,origin=JFK")
+    words = (*words, "--ordering-key=another")
     given = "\ufeff" + "\n".join(lines)
     assert publish(terminal, *words, given=given.encode()).exit_code == 0
     first, second = pulled(terminal)
     assert data_of([first, second]) == [b"bGF0ZQ==", "é".encode()]
     assert first["attributes"] == {"carrier": "DL", "origin": "JFK", "é": ""}
-    assert (first["orderingKey"], second.get("orderingKey")) == ("k", None)
+    assert (first["orderingKey"], second.get("orderingKey")) == ("k", "another")
     assert second["attributes"] == {"carrier": "UA", "origin": "JFK"}
 
 

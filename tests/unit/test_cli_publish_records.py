@@ -77,6 +77,7 @@ def test_a_format_that_is_named_goes_before_the_name(store: Terminal, tmp_path: 
         ("a.csv", "id\n", []),
         ("a.csv", "", []),
         ("a.csv", 'id,n\n1,"a\nb"\n', ['{"id":"1","n":"a\\nb"}']),
+        ("a.json", '[{"é": "ß 中"}, {"a": 1}]', ['{"é": "ß 中"}', '{"a": 1}']),
     ],
 )
 def test_objects_arrive_as_they_stand_in_lines_or_an_array(
