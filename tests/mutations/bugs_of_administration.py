@@ -256,4 +256,11 @@ BUGS_OF_ADMINISTRATION = (
         "        return now + _FOR_EVER\n",
         "        return now\n",
     ),
+    Bug(
+        "update-refuses-detached",
+        "An update fails if somebody detaches the subscription while it is made.",
+        _ADMINISTER,
+        "found = sources.find_source(tables, name) if",
+        "found = sources.source(tables, name) if",
+    ),
 )
