@@ -13,7 +13,7 @@ from pubsub_delta.delivery import dead_letters, table_subscriptions, table_write
 from pubsub_delta.delivery.discard import discard, forget_commits, stored_topics
 from pubsub_delta.delivery.sources import Source, source_of
 from pubsub_delta.durations import Duration, parse_duration_within
-from pubsub_delta.errors import AlreadyExists, class_name, counted
+from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound, class_name, counted
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import retention
 from pubsub_delta.policy.ack_state import AckState, State
@@ -137,20 +137,38 @@ def _write_tables(tables: Tables, clock: Callable[[], datetime], report: Mainten
         if subscription.detached:
             continue
         with _reporting(report, subscription.name):
-            name = subscription_name(subscription.name, "")
-            if report.dry_run:
-                asking = source_of(tables, *tables.attached(name))
-                state = asking.catch_up(tables.ack_states.read(asking.uid), clock())
-                count = state.count(State.AVAILABLE, State.WRITING)
-                problem = table_writes.table_state(tables, subscription)[1]
-                count = 0 if problem else count
-            else:
-                done = table_subscriptions.write_messages(tables, name, clock)
-                count, problem = done.written, done.problem
+            try:
+                count, problem = _write_table(tables, subscription, clock, dry_run=report.dry_run)
+            except (NotFound, FailedPrecondition):
+                if _writes_still(tables, subscription):
+                    raise
+                continue
             if count:
                 report.written[subscription.name] = count
             if problem:
                 report.problems[subscription.name] = problem
+
+
+def _write_table(
+    tables: Tables, subscription: Subscription, clock: Callable[[], datetime], *, dry_run: bool
+) -> tuple[int, str]:
+    """Return how many messages were written to a table, or would be, and why others were not."""
+    name = subscription_name(subscription.name, "")
+    if not dry_run:
+        done = table_subscriptions.write_messages(tables, name, clock)
+        return done.written, done.problem
+    asking = source_of(tables, *tables.attached(name))
+    state = asking.catch_up(tables.ack_states.read(asking.uid), clock())
+    problem = table_writes.table_state(tables, subscription)[1]
+    return 0 if problem else state.count(State.AVAILABLE, State.WRITING), problem
+
+
+def _writes_still(tables: Tables, subscription: Subscription) -> bool:
+    """Return whether a subscription has not ended meanwhile, and is still written to a table."""
+    found = tables.registry.source(subscription.name)
+    if found is None or found[0].uid != subscription.uid or found[0].detached:
+        return False
+    return found[0].table_config is not None
 
 
 def _forward_all(tables: Tables, now: datetime, report: MaintenanceReport) -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pubsub_delta import SchemaSettings, TableConfig
+from pubsub_delta import PubSub, SchemaSettings, TableConfig
 from pubsub_delta.delivery import consuming, table_subscriptions, table_writes
 from pubsub_delta.errors import FailedPrecondition, NotFound
 from pubsub_delta.table_config import TableState
@@ -18,6 +18,7 @@ from pubsub_delta.tables.lanes.direct.targets import DirectTarget
 from pubsub_delta.tables.targets import Unwritable
 from tests.lanes.table_world import BYTES, NAME, TOPIC, Killed, World, kill_before, only_for
 from tests.lanes.test_table_rows import with_topic_schema
+from tests.unit.test_races import once
 
 
 @pytest.fixture
@@ -171,6 +172,27 @@ def test_maintain_writes_for_others_beside_a_detached_subscription(world: World)
     world.publish(b"a")
     written = world.store.maintain().written
     assert written == {f"projects/local/subscriptions/{name}": 1 for name in ("two", "three")}
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda store: store.delete_subscription(NAME),
+        lambda store: store.detach_subscription(NAME),
+        lambda store: store.update_subscription(NAME, table_config=None),
+    ],
+)
+def test_maintain_has_no_problem_with_a_subscription_that_ends_meanwhile(
+    world: World, monkeypatch: pytest.MonkeyPatch, end: Callable[[PubSub], object]
+) -> None:
+    """Of ``maintain``: safe "concurrently with publishers, consumers and itself"."""
+    world.make()
+    world.subscribe()
+    world.publish(b"a")
+    with monkeypatch.context() as patched:
+        once(patched, table_subscriptions, "write_messages", lambda: end(world.another()), "before")
+        report = world.store.maintain()
+    assert (report.written, report.problems) == ({}, {})
 
 
 def test_a_later_topic_of_the_name_has_no_say_in_the_columns(world: World) -> None:

@@ -263,4 +263,11 @@ BUGS_OF_ADMINISTRATION = (
         "found = sources.find_source(tables, name) if",
         "found = sources.source(tables, name) if",
     ),
+    Bug(
+        "ended-writes-told-as-problem",
+        "A table subscription that is deleted while maintain runs is told as a problem.",
+        _MAINTAIN,
+        "if _writes_still(tables, subscription):",
+        "if subscription.table_config is not None:",
+    ),
 )
