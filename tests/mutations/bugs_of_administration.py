@@ -270,4 +270,19 @@ BUGS_OF_ADMINISTRATION = (
         "if _writes_still(tables, subscription):",
         "if subscription.table_config is not None:",
     ),
+    Bug(
+        "once-prints-nothing-beside-damage",
+        "export-metrics --once prints nothing where one resource is damaged.",
+        "jobs/export_metrics.py",
+        "if exporter.measurement.time is not None:",
+        "if exporter.measurement.error is None:",
+    ),
+    Bug(
+        "metrics-table-ends-at-damage",
+        "metrics_table() raises the error of one damaged resource, and has no rows of others.",
+        "operations/metrics.py",
+        "        if not partly.rows:\n",
+        "        if partly.error:\n",
+        needs_spark=("tests/delta/test_metrics.py",),
+    ),
 )
