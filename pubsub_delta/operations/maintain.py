@@ -265,24 +265,32 @@ def _maintain_topics(
         if duties.retention:
             with _reporting(report, kept.name):
                 done = discard(tables, kept, now, exact=duties.exact, dry_run=duties.dry_run)
-                report.kept_from[kept.name] = done.kept_from
+                before = report.kept_from.get(kept.name)
+                times = [time for time in (before, done.kept_from) if time is not None]
+                report.kept_from[kept.name] = min(times, default=None)
                 if done.count:
-                    report.discarded[kept.name] = done.count
+                    _add(report.discarded, kept.name, done.count)
                 if done.problem:
                     report.problems[kept.name] = done.problem
         if duties.optimize and not duties.dry_run:
             with _reporting(report, kept.name):
-                report.optimized[kept.name] = messages.optimize()
+                _add(report.optimized, kept.name, messages.optimize())
         if duties.vacuum and not duties.dry_run:
             with _reporting(report, kept.name):
                 messages.vacuum()
-                report.vacuumed.append(kept.name)
+                if kept.name not in report.vacuumed:
+                    report.vacuumed.append(kept.name)
     if duties.vacuum and not duties.dry_run:
         for each, _ in tables.registry.sources():
             with _reporting(report, f"ack state {each.uid}"):
                 tables.ack_state_tables.vacuum(each.uid)
         with _reporting(report, "registry"):
             tables.registry.vacuum()
+
+
+def _add(counts: dict[str, int], name: str, count: int) -> None:
+    """Add a count: several deleted topics can have had one name."""
+    counts[name] = counts.get(name, 0) + count
 
 
 def _forget_commits(

@@ -285,4 +285,11 @@ BUGS_OF_ADMINISTRATION = (
         "        if partly.error:\n",
         needs_spark=("tests/delta/test_metrics.py",),
     ),
+    Bug(
+        "report-of-one-deleted-topic",
+        "The report of maintain counts the messages of one deleted topic of a name, not of all.",
+        _MAINTAIN,
+        "counts[name] = counts.get(name, 0) + count",
+        "counts[name] = count",
+    ),
 )
