@@ -264,7 +264,14 @@ def _maintain_topics(
         messages = tables.messages(kept.topic.uid)
         if duties.retention:
             with _reporting(report, kept.name):
-                done = discard(tables, kept, now, exact=duties.exact, dry_run=duties.dry_run)
+                done = discard(
+                    tables,
+                    kept,
+                    now,
+                    exact=duties.exact,
+                    dry_run=duties.dry_run,
+                    after_expiration=duties.expiration,
+                )
                 before = report.kept_from.get(kept.name)
                 times = [time for time in (before, done.kept_from) if time is not None]
                 report.kept_from[kept.name] = min(times, default=None)

@@ -224,9 +224,8 @@ BUGS_OF_ADMINISTRATION = (
         "retention-on-stored-states",
         "Retention deletes what came to a subscription since its last commit.",
         _DISCARD,
-        "            state = source.catch_up(tables.ack_states.read(source.uid), now)\n"
-        "            times",
-        "            state = tables.ack_states.read(source.uid)\n            times",
+        "            state = source.heeding_no_announcement().catch_up(state, now)\n",
+        "",
     ),
     Bug(
         "dry-run-deletes-snapshots",
@@ -291,5 +290,19 @@ BUGS_OF_ADMINISTRATION = (
         _MAINTAIN,
         "counts[name] = counts.get(name, 0) + count",
         "counts[name] = count",
+    ),
+    Bug(
+        "dry-run-takes-expired-for-deleted",
+        "A dry run without expiration tells of messages that the run does not delete.",
+        _DISCARD,
+        "now if dry_run and after_expiration else None",
+        "now if dry_run else None",
+    ),
+    Bug(
+        "dry-run-keeps-idle-subscriptions",
+        "A dry run tells of fewer messages than are deleted, where a subscription has expired.",
+        _DISCARD,
+        "                continue\n            holders",
+        "                pass\n            holders",
     ),
 )

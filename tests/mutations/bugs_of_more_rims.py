@@ -54,8 +54,8 @@ BUGS_OF_MORE_RIMS = (
         "tables-end-at-a-detached-one",
         "maintain writes no tables of subscriptions that are listed after a detached one.",
         "operations/maintain.py",
-        "            continue\n" + _NEXT + "            name =",
-        "            break\n" + _NEXT + "            name =",
+        "            continue\n" + _NEXT + "            try:",
+        "            break\n" + _NEXT + "            try:",
     ),
     Bug(
         "losses-of-the-last-part",

@@ -237,3 +237,25 @@ def test_the_report_counts_the_messages_of_all_deleted_topics_of_a_name() -> Non
     assert report.discarded[name] == 3
     assert report.vacuumed.count(name) == 1
     assert report.kept_from[name] is None
+
+
+@pytest.mark.parametrize("expiration", [True, False])
+@pytest.mark.parametrize("holder", ["snapshot", "subscription"])
+def test_a_dry_run_tells_what_the_run_with_the_same_duties_deletes(
+    holder: str, expiration: bool
+) -> None:
+    """Of ``dry_run``: it only reports what the duties would do."""
+    world = InMemory(expiration_policy=ExpirationPolicy("1d"), message_retention_duration="10m")
+    if holder == "snapshot":
+        world.publish("a")
+        world.store.create_snapshot("before", NAME)
+        world.store.delete_subscription(NAME)
+    world.be_at(8 * DAY)
+    if holder == "subscription":
+        world.publish("a")
+        world.be_at(8 * DAY + 1)
+    duties = {"exact": True, "expiration": expiration, "dead_letters": False}
+    told = world.store.maintain(**duties, dry_run=True)
+    done = world.store.maintain(**duties)
+    assert (told.discarded, told.expired) == (done.discarded, done.expired)
+    assert bool(done.discarded) == expiration
