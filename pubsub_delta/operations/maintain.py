@@ -11,7 +11,7 @@ from functools import partial
 
 from pubsub_delta.delivery import dead_letters, table_subscriptions, table_writes
 from pubsub_delta.delivery.discard import discard, forget_commits, stored_topics
-from pubsub_delta.delivery.sources import Source, source_of
+from pubsub_delta.delivery.sources import Source, find_source, source_of
 from pubsub_delta.durations import Duration, parse_duration_within
 from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound, class_name, counted
 from pubsub_delta.names import subscription_name
@@ -172,11 +172,13 @@ def _writes_still(tables: Tables, subscription: Subscription) -> bool:
 
 
 def _forward_all(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
-    for subscription, topic_uid in tables.registry.sources():
+    for subscription, _ in tables.registry.sources():
         if subscription.detached:
             continue
         with _reporting(report, subscription.name):
-            source = source_of(tables, subscription, topic_uid)
+            source = find_source(tables, subscription_name(subscription.name, ""))  # as it is now
+            if source is None or source.uid != subscription.uid or source.subscription.detached:
+                continue
             if report.dry_run:
                 state = tables.ack_states.read(source.uid)
                 decided, problem = _decide_forwarding(tables, source, state, now)

@@ -305,4 +305,11 @@ BUGS_OF_ADMINISTRATION = (
         "                continue\n            holders",
         "                pass\n            holders",
     ),
+    Bug(
+        "maintain-forwards-by-an-old-policy",
+        "maintain forwards dead letters by a policy that was cleared since the run began.",
+        _MAINTAIN,
+        'source = find_source(tables, subscription_name(subscription.name, ""))  # as it is now',
+        "source = source_of(tables, subscription, _)",
+    ),
 )
