@@ -312,4 +312,11 @@ BUGS_OF_ADMINISTRATION = (
         'source = find_source(tables, subscription_name(subscription.name, ""))  # as it is now',
         "source = source_of(tables, subscription, _)",
     ),
+    Bug(
+        "damaged-table-ends-all-views",
+        "One damaged topic keeps all views from being created.",
+        "operations/views.py",
+        "except DataLoss as why:  # the table",
+        "except TableMissing as why:  # the table",
+    ),
 )
