@@ -227,7 +227,8 @@ def _expire(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
                 report.expired.append(subscription.name)
     for snapshot in (*registry.expired_snapshots(now), *registry.abandoned_snapshots(now)):
         with _reporting(report, snapshot.name):
-            if report.dry_run or registry.remove_expired_snapshot(snapshot.uid, now):
+            gone = report.dry_run or registry.remove_expired_snapshot(snapshot.uid, now)
+            if gone and registry.snapshot(snapshot.name, now) is None:  # a later one may have it
                 report.expired.append(snapshot.name)
 
 

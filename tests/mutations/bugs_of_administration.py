@@ -231,8 +231,8 @@ BUGS_OF_ADMINISTRATION = (
         "dry-run-deletes-snapshots",
         "A dry run deletes expired snapshots.",
         _MAINTAIN,
-        "if report.dry_run or registry.remove_expired_snapshot(snapshot.uid, now):",
-        "if registry.remove_expired_snapshot(snapshot.uid, now) or report.dry_run:",
+        "gone = report.dry_run or registry.remove_expired_snapshot(snapshot.uid, now)",
+        "gone = registry.remove_expired_snapshot(snapshot.uid, now) or report.dry_run",
     ),
     Bug(
         "dry-run-deletes-messages",
@@ -318,5 +318,12 @@ BUGS_OF_ADMINISTRATION = (
         "operations/views.py",
         "except DataLoss as why:  # the table",
         "except TableMissing as why:  # the table",
+    ),
+    Bug(
+        "living-snapshot-told-as-deleted",
+        "maintain tells that a snapshot is deleted, where a later one of its name lives.",
+        _MAINTAIN,
+        "if gone and registry.snapshot(snapshot.name, now) is None:",
+        "if gone:",
     ),
 )
