@@ -302,9 +302,9 @@ def earlier(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]
     commit, (application, version) = messages.history.published_as(publish_id), idempotency_id
     if commit is not None and _is_taken_back(messages, commit):
         raise FailedPrecondition(
-            f"idempotency_id: version {version} of {application!r} was published, and its messages "
-            "are not stored any more, as the topic was restored since; nothing was published now: "
-            "use a higher version, or another application id, to publish them again"
+            f"idempotency_id: version {version} of {application!r} was published, its messages are "
+            "not stored any more, and the topic was restored since; nothing was published now: use "
+            "a higher version, or another application id, to publish them again"
         )
     if commit is None and not messages.was_last_of(idempotency_id):
         raise FailedPrecondition(
