@@ -146,7 +146,7 @@ def _write_tables(tables: Tables, clock: Callable[[], datetime], report: Mainten
             if count:
                 report.written[subscription.name] = count
             if problem:
-                report.problems[subscription.name] = problem
+                _tell(report, subscription.name, problem)
 
 
 def _write_table(
@@ -189,7 +189,7 @@ def _forward_all(tables: Tables, now: datetime, report: MaintenanceReport) -> No
             if done.count:
                 report.dead_letters[subscription.name] = done.count
             if done.problem:
-                report.problems[subscription.name] = done.problem
+                _tell(report, subscription.name, done.problem)
 
 
 def _decide_forwarding(
@@ -281,7 +281,7 @@ def _maintain_topics(
                 if done.count:
                     _add(report.discarded, kept.name, done.count)
                 if done.problem:
-                    report.problems[kept.name] = done.problem
+                    _tell(report, kept.name, done.problem)
         if duties.optimize and not duties.dry_run:
             with _reporting(report, kept.name):
                 _add(report.optimized, kept.name, messages.optimize())
@@ -318,5 +318,10 @@ def _reporting(report: MaintenanceReport, name: str) -> Iterator[None]:
         yield
     except Exception as error:
         why = next(iter(_CALLING.sub("", str(error)).splitlines()), "").removeprefix(f"{name}: ")
-        why, told = f"{class_name(error)}: {why}", report.problems.get(name, "")
-        report.problems[name] = told if why in told else f"{told}; {why}".removeprefix("; ")
+        _tell(report, name, f"{class_name(error)}: {why}")
+
+
+def _tell(report: MaintenanceReport, name: str, why: str) -> None:
+    """Add a problem of a resource to those that it has."""
+    told = report.problems.get(name, "")
+    report.problems[name] = told if why in told else f"{told}; {why}".removeprefix("; ")

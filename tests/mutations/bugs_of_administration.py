@@ -326,4 +326,11 @@ BUGS_OF_ADMINISTRATION = (
         "if gone and registry.snapshot(snapshot.name, now) is None:",
         "if gone:",
     ),
+    Bug(
+        "letters-hide-the-table",
+        "maintain tells of a dead-letter topic that is gone, and not of the table of its source.",
+        _MAINTAIN,
+        "_tell(report, subscription.name, done.problem)",
+        "report.problems[subscription.name] = done.problem",
+    ),
 )

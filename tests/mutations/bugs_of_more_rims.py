@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 _NEXT = "        with _reporting(report, subscription.name):\n"
-_TELLS = "                report.problems[subscription.name] = done.problem\n"
+_TELLS = "                _tell(report, subscription.name, done.problem)\n"
 
 BUGS_OF_MORE_RIMS = (
     Bug(
