@@ -61,18 +61,25 @@ def stored_topics(tables: Tables) -> list[StoredTopic]:
 
 
 def discard(
-    tables: Tables, kept: StoredTopic, now: datetime, *, exact: bool, dry_run: bool
+    tables: Tables,
+    kept: StoredTopic,
+    now: datetime,
+    *,
+    exact: bool,
+    dry_run: bool,
+    after_expiration: bool,
 ) -> Discarded:
     """Delete the messages of a topic that no subscription or snapshot can get.
 
-    ``exact``: to the message, and not only whole days of publishing. The needed messages are found
-    twice, as a seek may need acknowledged ones again, and the deletion is announced in between. So
-    a seek that is noted meanwhile is seen here, or whoever carries it out sees the announcement. A
-    topic that was deleted, and whose files are gone by now, is forgotten.
+    ``exact``: to the message, and not only whole days of publishing. ``after_expiration``: whether
+    a dry run tells what is deleted once what has expired is. The needed messages are found twice,
+    as a seek may need acknowledged ones again, and the deletion is announced in between. So a seek
+    that is noted meanwhile is seen here, or whoever carries it out sees the announcement. A topic
+    that was deleted, and whose files are gone by now, is forgotten.
     """
     messages = tables.messages(kept.topic.uid)
     version = messages.history.version()
-    wanted = (tables, kept, now, now if dry_run else None)
+    wanted = (tables, kept, now, now if dry_run and after_expiration else None)
     needed, holders = _needed_from(*wanted)
     bound = _bound(kept, needed, holders, now)
     if not (exact or bound > now):
@@ -109,7 +116,7 @@ def _needed_from(
 ) -> tuple[datetime | None, int]:
     """Return the earliest publish time that is needed, and how many holders need messages.
 
-    ``as_of``: snapshots that have expired by then do not count; None: those count that are stored.
+    ``as_of``: what has expired by then does not count; None: all count that are stored.
     """
     topic, messages = kept.topic, tables.messages(kept.topic.uid)
     for _ in range(_ATTEMPTS):
@@ -127,13 +134,19 @@ def _needed_from(
                     "the commits of its log, or delete the snapshots"
                 )
             times.append(retention.needed_by_snapshot(each, following.first_publish_time))
-        attached = [each.heeding_no_announcement() for each in _attached(tables, topic.uid)]
-        for source in attached:
-            state = source.catch_up(tables.ack_states.read(source.uid), now)
+        holders = len(captured)
+        for source in _attached(tables, topic.uid):
+            state = tables.ack_states.read(source.uid)
+            if as_of is not None and retention.is_idle(
+                source.subscription, state.active_time, as_of
+            ):
+                continue
+            holders += 1
+            state = source.heeding_no_announcement().catch_up(state, now)
             times.append(retention.needed_by_subscription(state, source.subscription, now))
         if tables.registry.snapshots_version() == version:
             needed = min((time for time in times if time is not None), default=None)
-            return needed, len(captured) + len(attached)
+            return needed, holders
     raise Aborted(
         f"snapshots were created or deleted {_ATTEMPTS} times meanwhile; run maintain again"
     )

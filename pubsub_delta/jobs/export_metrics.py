@@ -8,12 +8,14 @@ of the measurement. That needs Spark.
 
 A scrape gets the last measurement and does not wait for the store. With --once the job measures
 once, prints the metrics in Prometheus' text format, and ends. By plain ``python`` it runs without
-Spark, unless the store is in a catalog.
+Spark, unless the store is in a catalog. Beside a damaged resource the others are measured, and the
+error is the last line.
 """
 
 from __future__ import annotations
 
 import signal
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from threading import Event
@@ -21,7 +23,7 @@ from typing import Any
 
 import click
 
-from pubsub_delta import InvalidArgument, PubSub
+from pubsub_delta import DataLoss, InvalidArgument, PubSub
 from pubsub_delta.jobs import terminal
 from pubsub_delta.jobs.unwritten import writing_stdout
 
@@ -71,9 +73,12 @@ def export_metrics(
             return 0
         exporter = store.metrics_exporter(names or None, interval=interval, exact=exact)
         if once:
-            exporter.refresh()
-            with writing_stdout():
-                click.echo(exporter.text(), nl=False)
+            try:
+                exporter.refresh()
+            finally:  # beside a damaged resource the others are measured
+                if exporter.measurement.time is not None:
+                    with writing_stdout():
+                        click.echo(exporter.text(), nl=False)
         else:
             listening = exporter.serve(port, address)
             host = f"[{address}]" if ":" in address else address
@@ -90,15 +95,23 @@ def export_metrics(
 def add_to_table(
     store: PubSub, names: tuple[str, ...] | None, output: str, summary: Path | None, *, exact: bool
 ) -> None:
-    """Append a row for each metric to a Delta table, in one commit."""
+    """Append a row for each metric to a Delta table, in one commit.
+
+    DataLoss if a resource is damaged; the rows of the others are appended before.
+    """
     from pubsub_delta.jobs import outputs  # it imports pyspark, which only --output needs
 
-    metrics = store.metrics_table(names, exact=exact)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        metrics = store.metrics_table(names, exact=exact)
     count = metrics.count()
     outputs.append(metrics.coalesce(1), output, merge_schema=False)
     line = f"export-metrics: {count:,} metrics added to {output}"
     terminal.console.print(line, soft_wrap=True)
     terminal.write_summary(summary, {"job": "export-metrics", "metrics": count})
+    for each in told:
+        if each.category.__name__ == "NotMeasured":
+            raise DataLoss(str(each.message))
 
 
 def wait_for_interrupt() -> None:

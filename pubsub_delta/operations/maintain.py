@@ -11,9 +11,9 @@ from functools import partial
 
 from pubsub_delta.delivery import dead_letters, table_subscriptions, table_writes
 from pubsub_delta.delivery.discard import discard, forget_commits, stored_topics
-from pubsub_delta.delivery.sources import Source, source_of
+from pubsub_delta.delivery.sources import Source, find_source, source_of
 from pubsub_delta.durations import Duration, parse_duration_within
-from pubsub_delta.errors import AlreadyExists, class_name, counted
+from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound, class_name, counted
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import retention
 from pubsub_delta.policy.ack_state import AckState, State
@@ -137,28 +137,48 @@ def _write_tables(tables: Tables, clock: Callable[[], datetime], report: Mainten
         if subscription.detached:
             continue
         with _reporting(report, subscription.name):
-            name = subscription_name(subscription.name, "")
-            if report.dry_run:
-                asking = source_of(tables, *tables.attached(name))
-                state = asking.catch_up(tables.ack_states.read(asking.uid), clock())
-                count = state.count(State.AVAILABLE, State.WRITING)
-                problem = table_writes.table_state(tables, subscription)[1]
-                count = 0 if problem else count
-            else:
-                done = table_subscriptions.write_messages(tables, name, clock)
-                count, problem = done.written, done.problem
+            try:
+                count, problem = _write_table(tables, subscription, clock, dry_run=report.dry_run)
+            except (NotFound, FailedPrecondition):
+                if _writes_still(tables, subscription):
+                    raise
+                continue
             if count:
                 report.written[subscription.name] = count
             if problem:
-                report.problems[subscription.name] = problem
+                _tell(report, subscription.name, problem)
+
+
+def _write_table(
+    tables: Tables, subscription: Subscription, clock: Callable[[], datetime], *, dry_run: bool
+) -> tuple[int, str]:
+    """Return how many messages were written to a table, or would be, and why others were not."""
+    name = subscription_name(subscription.name, "")
+    if not dry_run:
+        done = table_subscriptions.write_messages(tables, name, clock)
+        return done.written, done.problem
+    asking = source_of(tables, *tables.attached(name))
+    state = asking.catch_up(tables.ack_states.read(asking.uid), clock())
+    problem = table_writes.table_state(tables, subscription)[1]
+    return 0 if problem else state.count(State.AVAILABLE, State.WRITING), problem
+
+
+def _writes_still(tables: Tables, subscription: Subscription) -> bool:
+    """Return whether a subscription has not ended meanwhile, and is still written to a table."""
+    found = tables.registry.source(subscription.name)
+    if found is None or found[0].uid != subscription.uid or found[0].detached:
+        return False
+    return found[0].table_config is not None
 
 
 def _forward_all(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
-    for subscription, topic_uid in tables.registry.sources():
+    for subscription, _ in tables.registry.sources():
         if subscription.detached:
             continue
         with _reporting(report, subscription.name):
-            source = source_of(tables, subscription, topic_uid)
+            source = find_source(tables, subscription_name(subscription.name, ""))  # as it is now
+            if source is None or source.uid != subscription.uid or source.subscription.detached:
+                continue
             if report.dry_run:
                 state = tables.ack_states.read(source.uid)
                 decided, problem = _decide_forwarding(tables, source, state, now)
@@ -169,7 +189,7 @@ def _forward_all(tables: Tables, now: datetime, report: MaintenanceReport) -> No
             if done.count:
                 report.dead_letters[subscription.name] = done.count
             if done.problem:
-                report.problems[subscription.name] = done.problem
+                _tell(report, subscription.name, done.problem)
 
 
 def _decide_forwarding(
@@ -207,7 +227,8 @@ def _expire(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
                 report.expired.append(subscription.name)
     for snapshot in (*registry.expired_snapshots(now), *registry.abandoned_snapshots(now)):
         with _reporting(report, snapshot.name):
-            if report.dry_run or registry.remove_expired_snapshot(snapshot.uid, now):
+            gone = report.dry_run or registry.remove_expired_snapshot(snapshot.uid, now)
+            if gone and registry.snapshot(snapshot.name, now) is None:  # a later one may have it
                 report.expired.append(snapshot.name)
 
 
@@ -246,25 +267,40 @@ def _maintain_topics(
         messages = tables.messages(kept.topic.uid)
         if duties.retention:
             with _reporting(report, kept.name):
-                done = discard(tables, kept, now, exact=duties.exact, dry_run=duties.dry_run)
-                report.kept_from[kept.name] = done.kept_from
+                done = discard(
+                    tables,
+                    kept,
+                    now,
+                    exact=duties.exact,
+                    dry_run=duties.dry_run,
+                    after_expiration=duties.expiration,
+                )
+                before = report.kept_from.get(kept.name)
+                times = [time for time in (before, done.kept_from) if time is not None]
+                report.kept_from[kept.name] = min(times, default=None)
                 if done.count:
-                    report.discarded[kept.name] = done.count
+                    _add(report.discarded, kept.name, done.count)
                 if done.problem:
-                    report.problems[kept.name] = done.problem
+                    _tell(report, kept.name, done.problem)
         if duties.optimize and not duties.dry_run:
             with _reporting(report, kept.name):
-                report.optimized[kept.name] = messages.optimize()
+                _add(report.optimized, kept.name, messages.optimize())
         if duties.vacuum and not duties.dry_run:
             with _reporting(report, kept.name):
                 messages.vacuum()
-                report.vacuumed.append(kept.name)
+                if kept.name not in report.vacuumed:
+                    report.vacuumed.append(kept.name)
     if duties.vacuum and not duties.dry_run:
         for each, _ in tables.registry.sources():
             with _reporting(report, f"ack state {each.uid}"):
                 tables.ack_state_tables.vacuum(each.uid)
         with _reporting(report, "registry"):
             tables.registry.vacuum()
+
+
+def _add(counts: dict[str, int], name: str, count: int) -> None:
+    """Add a count: several deleted topics can have had one name."""
+    counts[name] = counts.get(name, 0) + count
 
 
 def _forget_commits(
@@ -282,5 +318,10 @@ def _reporting(report: MaintenanceReport, name: str) -> Iterator[None]:
         yield
     except Exception as error:
         why = next(iter(_CALLING.sub("", str(error)).splitlines()), "").removeprefix(f"{name}: ")
-        why, told = f"{class_name(error)}: {why}", report.problems.get(name, "")
-        report.problems[name] = told if why in told else f"{told}; {why}".removeprefix("; ")
+        _tell(report, name, f"{class_name(error)}: {why}")
+
+
+def _tell(report: MaintenanceReport, name: str, why: str) -> None:
+    """Add a problem of a resource to those that it has."""
+    told = report.problems.get(name, "")
+    report.problems[name] = told if why in told else f"{told}; {why}".removeprefix("; ")

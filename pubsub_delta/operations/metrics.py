@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pubsub_delta.delivery.sources import Source, find_source, source_of
 from pubsub_delta.errors import DataLoss, InvalidArgument, NotFound
-from pubsub_delta.metrics import Measured, MetricRow, Metrics, PartlyMeasured
+from pubsub_delta.metrics import Measured, MetricRow, Metrics, NotMeasured, PartlyMeasured
 from pubsub_delta.names import (
     DELETED_TOPIC,
     snapshot_name,
@@ -43,14 +44,20 @@ def metrics(tables: Tables, name: str, project: str, now: datetime, *, exact: bo
 def metrics_table(
     tables: Tables, names: Iterable[str] | None, project: str, now: datetime, *, exact: bool
 ) -> DataFrame:
-    """Return the metrics of some resources, or of all of a store, as a DataFrame."""
+    """Return the metrics of some resources, or of all of a store, as a DataFrame.
+
+    NotMeasured warns of a damaged resource, which has no rows; DataLoss if nothing is measured.
+    """
     spark = tables.spark
     from pubsub_delta.tables.lanes.spark.metrics import metrics_frame  # this is what needs Spark
 
     try:
         measured = rows(tables, names, project, now, exact=exact)
     except PartlyMeasured as partly:
-        raise partly.error from None
+        if not partly.rows:
+            raise partly.error from None
+        measured = list(partly.rows)
+        warnings.warn(f"not measured: {partly.error}", NotMeasured, stacklevel=3)
     return metrics_frame(spark, measured)
 
 

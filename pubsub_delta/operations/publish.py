@@ -296,11 +296,17 @@ def earlier(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]
     """Return the result of an earlier attempt of an idempotent publish.
 
     Delta skips a version that is not above the application's last one. FailedPrecondition if that
-    version was another publish, so the messages were not published.
+    version was another publish, or an operator has restored the topic as it was before it: then the
+    messages are not published.
     """
-    commit = messages.history.published_as(publish_id)
+    commit, (application, version) = messages.history.published_as(publish_id), idempotency_id
+    if commit is not None and _is_taken_back(messages, commit):
+        raise FailedPrecondition(
+            f"idempotency_id: version {version} of {application!r} was published, its messages are "
+            "not stored any more, and the topic was restored since; nothing was published now: use "
+            "a higher version, or another application id, to publish them again"
+        )
     if commit is None and not messages.was_last_of(idempotency_id):
-        application, version = idempotency_id
         raise FailedPrecondition(
             f"idempotency_id: version {version} of {application!r} is not above the last version "
             "that was published, and the topic's history does not have it; nothing was published "
@@ -308,3 +314,11 @@ def earlier(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]
             "another application id"
         )
     return PublishResult(messages, commit.publish_time if commit else None, publish_id)
+
+
+def _is_taken_back(messages: Messages, publish: Commit) -> bool:
+    """Return whether the topic was restored after a publish, and none of its messages is stored."""
+    later = messages.history.commits_after(publish.version)
+    if not any(each.restores for each in later.commits):
+        return False
+    return not messages.positions_within(messages.positions_of(publish))

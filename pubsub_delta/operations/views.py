@@ -253,7 +253,7 @@ def _make(views: Views, name: str, wanted: _View) -> str:
             views.show(name, wanted.subject, wanted.query, wanted.typing, replace=replace)
         except Conflict:  # another program has created it meanwhile: a view of this store?
             continue
-        except TableMissing as why:
+        except DataLoss as why:  # the table that it reads is damaged, or gone
             raise _Refused(str(why)) from why
         return "replaced" if replace else "created"
     raise _Refused(_TAKEN)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.sql import SparkSession
 
-from pubsub_delta import Message, NotFound
-from pubsub_delta.metrics import METRICS, RESOURCE_LABELS
+from pubsub_delta import DataLoss, ManualClock, Message, NotFound, PubSub
+from pubsub_delta.jobs.export_metrics import add_to_table
+from pubsub_delta.metrics import METRICS, RESOURCE_LABELS, NotMeasured
 from pubsub_delta.tables.lanes.spark.columns import message_bytes
 from pubsub_delta.tables.messages import sizes
 from tests.conftest import Bench
+from tests.lanes.test_damaged_metrics import half_broken
 
 MESSAGES = [
     Message(b"\xff\x00\x01", {"key": "värde", "k": ""}, "order"),  # 3 + 3 + 6 + 1 + 5
@@ -108,3 +112,21 @@ def test_what_is_null_has_no_size(spark: SparkSession) -> None:
     )
     found = [row[0] for row in rows.select(message_bytes()).collect()]
     assert found == [3 + 1 + 6 + 5, 1, 1, 1]
+
+
+def test_the_metrics_of_the_others_of_a_damaged_one_are_rows(tmp_path: Path, bench: Bench) -> None:
+    """ "Metrics, per subscription": each has its own, and the error of another one is told."""
+    clock, root, found = ManualClock(), tmp_path / "store", str(tmp_path / "found")
+    uid = half_broken(root, clock)
+    store = PubSub(bench.spark, str(root), clock=clock)
+    with pytest.warns(NotMeasured, match=f"^not measured: .*{uid}"):
+        rows = store.metrics_table().where("metric = 'num_undelivered_messages'").collect()
+    assert [(row["labels"]["subscription"], row["value"]) for row in rows] == [("of-sound", 2)]
+    with pytest.raises(DataLoss, match=uid):
+        store.metrics_table(["of-broken"])
+    with pytest.raises(DataLoss, match=uid):
+        add_to_table(store, None, found, None, exact=False)
+    assert (
+        bench.spark.read.format("delta").load(found).count()
+        == len([each for each in METRICS if each.kind != "snapshot"]) + 2
+    )  # ack_message_count has three rows

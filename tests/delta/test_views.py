@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pubsub_delta import InvalidArgument, ManualClock, Message, NotFound, PubSub
+from pubsub_delta import (
+    InvalidArgument,
+    ManualClock,
+    Message,
+    NotFound,
+    PubSub,
+    SchemaSettings,
+)
 from tests.conftest import Bench
 
 
@@ -214,6 +221,23 @@ def test_a_table_that_is_gone_keeps_no_other_view_from_being_made(
     report = own_bench.another().create_views(place, prefix="new_")
     assert report.refused.keys() == {"new_orders_billing_backlog", "new_receipts"}
     assert report.views == ("new_orders", "new_orders_ship_ping_backlog")
+
+
+def test_a_topic_whose_log_is_damaged_keeps_no_other_view_from_being_made(
+    store: PubSub, own_bench: Bench
+) -> None:
+    """ "A view that cannot be created is reported, and the other views are created"."""
+    fields = '[{"name": "paid", "type": "string"}]'
+    slip = f'{{"type": "record", "name": "Slip", "fields": {fields}}}'
+    store.create_schema("slip", "AVRO", slip)
+    store.create_topic("receipts", schema_settings=SchemaSettings("slip", "JSON"))
+    table = own_bench.messages_table("receipts").split("`")[1]
+    for commit in Path(table, "_delta_log").glob("*.json"):
+        commit.write_bytes(b"\0")
+    report = own_bench.another().create_views(temporary=True)
+    assert report.refused.keys() == {"receipts", "receipts_typed"}
+    assert all("damaged" in why for why in report.refused.values())
+    assert "orders" in report.views
 
 
 def test_projects_have_views_of_their_own(store: PubSub, schema: str, own_bench: Bench) -> None:

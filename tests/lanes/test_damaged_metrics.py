@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from prometheus_client.parser import text_string_to_metric_families
 
-from pubsub_delta import ManualClock, PubSub
+from pubsub_delta import Clock, ManualClock, PubSub, SystemClock
 from pubsub_delta.errors import DataLoss, Unavailable
 from pubsub_delta.metrics import Measured
 from pubsub_delta.tables.messages.sizes import Sizes
@@ -20,21 +21,27 @@ def scraped(text: str, name: str) -> dict[str, float]:
     return {s.labels.get("subscription", ""): s.value for s in samples if s.name == name}
 
 
+def half_broken(root: Path, clock: Clock) -> str:
+    """Make a store with a sound and a damaged topic, and return the uid of the damaged one."""
+    store = PubSub(None, str(root), clock=clock)
+    for topic in ("sound", "broken"):
+        store.create_topic(topic)
+        store.create_subscription(f"of-{topic}", topic)
+    uid = store.get_topic("broken").uid
+    for commit in (root / "messages" / uid / "_delta_log").glob("*.json"):
+        commit.write_bytes(b"\0")
+    store.publish("sound", [b"a", b"b"])
+    return uid
+
+
 def test_a_damaged_topic_hides_the_metrics_of_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """ "Metrics, per subscription": each has its own, and the error of another one is told."""
     clock, root = ManualClock(), tmp_path / "store"
-    store = PubSub(None, str(root), clock=clock)
-    for topic in ("sound", "broken"):
-        store.create_topic(topic)
-        store.create_subscription(f"of-{topic}", topic)
-    log = root / "messages" / store.get_topic("broken").uid / "_delta_log"
-    for commit in log.glob("*.json"):
-        commit.write_bytes(b"\0")
-    store.publish("sound", [b"a", b"b"])
+    uid = half_broken(root, clock)
     exporter = PubSub(None, str(root), clock=clock).metrics_exporter()
-    with pytest.raises(DataLoss, match=log.parent.name):
+    with pytest.raises(DataLoss, match=uid):
         exporter.refresh()
     told, backlog = exporter.text(), "pubsub_subscription_num_undelivered_messages"
     assert scraped(told, backlog) == {"of-sound": 2}
@@ -53,3 +60,14 @@ def test_a_damaged_topic_hides_the_metrics_of_no_other(
         exporter.refresh()
     assert scraped(exporter.text(), backlog) == {"of-sound": 2}
     assert scraped(exporter.text(), "pubsub_delta_metrics_age") == {"": 60}
+
+
+def test_a_job_that_measures_once_prints_what_is_sound_and_fails(tmp_path: Path) -> None:
+    """ "Metrics, per subscription": each has its own, and the error of another one is told."""
+    from pubsub_delta.jobs.export_metrics import export_metrics
+
+    uid = half_broken(tmp_path / "store", SystemClock())
+    ended = CliRunner().invoke(export_metrics, ["--root", str(tmp_path / "store"), "--once"])
+    assert scraped(ended.stdout, "pubsub_subscription_num_undelivered_messages") == {"of-sound": 2}
+    assert scraped(ended.stdout, "pubsub_delta_up") == {"": 0}
+    assert (ended.exit_code, uid in ended.stderr) == (3, True)

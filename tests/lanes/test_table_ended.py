@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,15 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pubsub_delta import SchemaSettings, TableConfig
+from pubsub_delta import DeadLetterPolicy, PubSub, SchemaSettings, TableConfig
 from pubsub_delta.delivery import consuming, table_subscriptions, table_writes
 from pubsub_delta.errors import FailedPrecondition, NotFound
 from pubsub_delta.table_config import TableState
 from pubsub_delta.tables.lanes.direct.targets import DirectTarget
 from pubsub_delta.tables.targets import Unwritable
-from tests.lanes.table_world import BYTES, NAME, TOPIC, Killed, World, kill_before, only_for
+from tests.lanes.table_world import BYTES, DEAD, NAME, TOPIC, Killed, World, kill_before, only_for
 from tests.lanes.test_table_rows import with_topic_schema
+from tests.unit.test_races import once
 
 
 @pytest.fixture
@@ -171,6 +173,44 @@ def test_maintain_writes_for_others_beside_a_detached_subscription(world: World)
     world.publish(b"a")
     written = world.store.maintain().written
     assert written == {f"projects/local/subscriptions/{name}": 1 for name in ("two", "three")}
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda store: store.delete_subscription(NAME),
+        lambda store: store.detach_subscription(NAME),
+        lambda store: store.update_subscription(NAME, table_config=None),
+    ],
+)
+def test_maintain_has_no_problem_with_a_subscription_that_ends_meanwhile(
+    world: World, monkeypatch: pytest.MonkeyPatch, end: Callable[[PubSub], object]
+) -> None:
+    """Of ``maintain``: safe "concurrently with publishers, consumers and itself"."""
+    world.make()
+    world.subscribe()
+    world.publish(b"a")
+    with monkeypatch.context() as patched:
+        once(patched, table_subscriptions, "write_messages", lambda: end(world.another()), "before")
+        report = world.store.maintain()
+    assert (report.written, report.problems) == ({}, {})
+
+
+def test_maintain_tells_of_a_table_and_of_a_dead_letter_topic_that_are_gone(world: World) -> None:
+    """Of a report: "why a duty failed", each of them."""
+    world.make()
+    world.store.create_topic(DEAD)
+    world.subscribe(dead_letter_policy=DeadLetterPolicy(DEAD, 5))
+    world.publish(b"a")
+    world.store.update_subscription(NAME, table_config=None)
+    for _ in range(5):
+        world.store.modify_ack_deadline(NAME, [e.ack_id for e in world.store.pull(NAME)], 0)
+    world.store.update_subscription(NAME, table_config=TableConfig("shop.orders"))
+    shutil.rmtree(world.table)
+    shutil.rmtree(world.root / "messages" / world.store.get_topic(DEAD).uid)
+    (told,) = world.store.maintain(expiration=False, retention=False).problems.values()
+    assert "there is no Delta table" in told
+    assert DEAD in told
 
 
 def test_a_later_topic_of_the_name_has_no_say_in_the_columns(world: World) -> None:

@@ -44,8 +44,8 @@ BUGS_OF_A_NINTH_OUTSIDER = (
         "a-dry-run-writes-what-is-leased",
         "A dry run of maintain counts messages under a lease or a backoff as to be written.",
         "operations/maintain.py",
-        "count = state.count(State.AVAILABLE, State.WRITING)",
-        "count = state.count()",
+        "else state.count(State.AVAILABLE, State.WRITING), problem",
+        "else state.count(), problem",
     ),
     Bug(
         "measured-once-for-each-mention",

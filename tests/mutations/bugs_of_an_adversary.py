@@ -191,8 +191,8 @@ BUGS_OF_AN_ADVERSARY = (
         "dry-run-writes-to-a-table-that-is-gone",
         "A dry run of maintain counts messages for a table that is gone as written.",
         "operations/maintain.py",
-        "                count = 0 if problem else count\n",
-        "",
+        "return 0 if problem else state",
+        "return state",
     ),
     Bug(
         "connections-of-one-grpc-server",

@@ -77,8 +77,8 @@ BUGS_OF_CHECKPOINTS = (
         "views-end-at-a-lost-topic",
         "One topic whose messages are gone ends create_views before all views are made.",
         "operations/views.py",
-        "except TableMissing as why:",
-        "except NotFound as why:",
+        "except DataLoss as why:  # the table",
+        "except NotFound as why:  #",
         needs_spark=_VIEWS,
     ),
     Bug(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 _NEXT = "        with _reporting(report, subscription.name):\n"
-_TELLS = "                report.problems[subscription.name] = done.problem\n"
+_TELLS = "                _tell(report, subscription.name, done.problem)\n"
 
 BUGS_OF_MORE_RIMS = (
     Bug(
@@ -54,8 +54,8 @@ BUGS_OF_MORE_RIMS = (
         "tables-end-at-a-detached-one",
         "maintain writes no tables of subscriptions that are listed after a detached one.",
         "operations/maintain.py",
-        "            continue\n" + _NEXT + "            name =",
-        "            break\n" + _NEXT + "            name =",
+        "            continue\n" + _NEXT + "            try:",
+        "            break\n" + _NEXT + "            try:",
     ),
     Bug(
         "losses-of-the-last-part",

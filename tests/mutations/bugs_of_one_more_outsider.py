@@ -65,8 +65,8 @@ BUGS_OF_ONE_MORE_OUTSIDER = (
         "dry-run-without-writes-under-way",
         "A dry run of maintain leaves out the messages whose write to a table is under way.",
         "operations/maintain.py",
-        "count = state.count(State.AVAILABLE, State.WRITING)",
-        "count = state.count(State.AVAILABLE)",
+        "else state.count(State.AVAILABLE, State.WRITING), problem",
+        "else state.count(State.AVAILABLE), problem",
     ),
     Bug(
         "newest-ack-id-forgotten",

@@ -121,4 +121,11 @@ BUGS_OF_OTHER_PROGRAMS = (
             "tests/spark_lane/test_tables.py::test_what_a_table_is_made_to_forbid_is_refused_by_name",
         ),
     ),
+    Bug(
+        "taken-back-publish-told-as-done",
+        "A publish that a RESTORE has taken back is told as done when it is repeated.",
+        "operations/publish.py",
+        "    if commit is not None and _is_taken_back(messages, commit):",
+        "    if not application:",
+    ),
 )

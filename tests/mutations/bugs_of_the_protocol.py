@@ -25,8 +25,8 @@ BUGS_OF_THE_PROTOCOL = (
         "retention-heeds-itself",
         "Retention takes what it has announced itself for gone.",
         "delivery/discard.py",
-        "[each.heeding_no_announcement() for each in _attached(tables, topic.uid)]",
-        "_attached(tables, topic.uid)",
+        "state = source.heeding_no_announcement().catch_up(state, now)",
+        "state = source.catch_up(state, now)",
     ),
     Bug(
         "prefetched-log-is-taken",

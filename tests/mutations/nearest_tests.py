@@ -167,6 +167,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "operations/views.py": ("views",),
     "operations/publish.py": (
         "publish_calls",
+        "restored",
         "tables_in_memory",
         "races",
         "schema_publishing",

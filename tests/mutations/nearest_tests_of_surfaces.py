@@ -375,7 +375,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "datasource/stream_reader.py": ("lanes/test_data_source_stream",),
     "datasource/writing.py": ("lanes/test_data_source_files",),
     "datasource/batch_reader.py": ("lanes/test_data_source_filters",),
-    "jobs/export_metrics.py": ("lanes/test_jobs",),
+    "jobs/export_metrics.py": ("lanes/test_jobs", "lanes/test_damaged_metrics"),
     "jobs/sources.py": ("job_sources",),
     "jobs/publish.py": ("delta/test_job_batches",),
     "jobs/inputs.py": ("acceptance/test_job_inputs",),

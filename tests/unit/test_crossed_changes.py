@@ -6,6 +6,7 @@ Each test lets the other one act for real between two steps, on tables in memory
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -20,10 +21,12 @@ from pubsub_delta.errors import (
     PubSubError,
     Unavailable,
 )
+from pubsub_delta.operations import administer
 from tests.model.memory import LAYOUT
 from tests.model.memory_lane import MemoryLane
 from tests.unit.builders import HOUR, MINUTE, at
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
+from tests.unit.test_races import once
 
 Act = Callable[[], object]
 DEAD = DeadLetterPolicy(LETTERS, 5)
@@ -223,6 +226,29 @@ def test_fields_that_depend_on_each_other_are_checked_as_they_are_written(
         world.store.update_subscription(NAME, message_retention_duration="2d")
     stored = world.store.get_subscription(NAME)
     assert stored.message_retention_duration.total_seconds() == 10 * MINUTE
+
+
+@pytest.mark.parametrize(
+    ("end", "answer"),
+    [("detach_subscription", "OK"), ("delete_subscription", "NOT_FOUND")],
+)
+def test_a_subscription_that_is_detached_meanwhile_is_changed_as_a_detached_one_is(
+    end: str, answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the named fields change; a detached subscription is only refused to consumers."""
+    world = InMemory()
+    other = world.driver.open()
+    once(
+        monkeypatch,
+        administer,
+        "_check_dead_letter_topic",
+        partial(getattr(other, end), NAME),
+        "before",
+    )
+    change = partial(world.store.update_subscription, NAME, message_retention_duration="1d")
+    assert outcome(change) == answer
+    if answer == "OK":
+        assert world.store.get_subscription(NAME).message_retention_duration == timedelta(days=1)
 
 
 @pytest.mark.parametrize(

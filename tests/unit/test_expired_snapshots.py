@@ -60,6 +60,17 @@ def test_at_the_moment_of_its_end_it_is_deleted() -> None:
     assert told.expired == [f"projects/local/snapshots/{TAKEN}"]
 
 
+def test_the_one_that_has_its_name_is_not_told_as_deleted() -> None:
+    """Of the report: "expired: subscriptions and snapshots deleted"."""
+    world, _ = nearly_expired()
+    world.be_at(2 * HOUR)
+    taken = world.store.create_snapshot(TAKEN, NAME)
+    for dry_run in (True, False):
+        assert world.store.maintain(dry_run=dry_run).expired == []
+    assert left_over(world) == []
+    assert world.store.get_snapshot(TAKEN) == taken
+
+
 def test_a_name_that_was_taken_has_one_snapshot_by_every_clock() -> None:
     world, ahead = nearly_expired()
     taken = ahead.create_snapshot(TAKEN, NAME)

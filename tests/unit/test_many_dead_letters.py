@@ -6,6 +6,7 @@ every process that pulls from it, again and again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,10 +14,12 @@ import pytest
 from pubsub_delta import DeadLetterPolicy, DeadLetterWarning, MaintenanceReport, Unavailable
 from pubsub_delta.delivery import dead_letters
 from pubsub_delta.tables.messages.commits import metadata_of
+from pubsub_delta.tables.registry import Registry
 from pubsub_delta.tables.store import Tables
 from tests.model.memory_lane import MemoryLane
 from tests.unit.builders import Crashed
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
+from tests.unit.test_races import once
 
 ATTEMPTS = 5
 PREFIX = "CloudPubSubDeadLetterSource"
@@ -226,3 +229,25 @@ def test_what_is_forwarded_in_several_commits_is_told_as_one_sum(
     report = forwarded_by_maintenance(world)
     assert report.dead_letters == {f"projects/local/subscriptions/{NAME}": 12}
     assert len(appended(world)) > 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda store: store.update_subscription(NAME, dead_letter_policy=None),
+        lambda store: store.update_subscription(
+            NAME, dead_letter_policy=DeadLetterPolicy(LETTERS, 2 * ATTEMPTS)
+        ),
+        lambda store: store.delete_subscription(NAME),
+    ],
+)
+def test_maintain_forwards_by_the_policy_as_it_is_when_its_turn_comes(
+    change: Callable[[Any], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "Clearing the policy forgets the counts", and "Delete: the backlog is dropped at once"."""
+    world = exhausted("a")
+    other = world.driver.open()
+    once(monkeypatch, Registry, "sources", lambda: change(other), "after")
+    report = forwarded_by_maintenance(world)
+    assert (report.dead_letters, report.problems) == ({}, {})
+    assert world.stored(LETTERS) == []

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
-from pubsub_delta import DeadLetterPolicy
+from pubsub_delta import DeadLetterPolicy, FailedPrecondition
 from pubsub_delta.operations import pull
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.positions import Positions
@@ -168,6 +169,22 @@ def test_a_restored_topic_has_no_more_messages_than_it_holds() -> None:
     )
     world.be_at(MINUTE)
     assert [each.data for each in world.driver.pull(world.driver.open(), NAME, None)] == ["a"]
+
+
+def test_a_publish_that_a_restore_has_taken_back_is_not_told_as_done() -> None:
+    """A caller-supplied idempotency id makes the second attempt a no-op, if there was a first."""
+    world = InMemory()
+    publish = partial(world.store.publish, TOPIC)
+    publish([b"kept"], idempotency_id=("load", 1))
+    publish([b"taken back"], idempotency_id=("load", 2))
+    lane, uid = world.driver.world.lane, world.store.get_topic(TOPIC).uid
+    table = world.tables.messages(uid).table
+    lane.restore(table, lane.version(table) - 1)
+    assert publish([b"kept"], idempotency_id=("load", 1)).message_count == 1
+    with pytest.raises(FailedPrecondition, match=r"version 2 of 'load' .* the topic was restored"):
+        publish([b"taken back"], idempotency_id=("load", 2))
+    publish([b"taken back"], idempotency_id=("load", 3))
+    assert [each.data for each in world.pull()] == ["kept", "taken back"]
 
 
 def test_a_publish_is_known_only_where_it_follows_the_last_known_commit() -> None:

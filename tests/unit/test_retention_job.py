@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from pubsub_delta import DeadLetterPolicy, ExpirationPolicy, MaintenanceReport
-from tests.unit.builders import DAY, HOUR
+from tests.unit.builders import DAY, HOUR, at
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 
 
@@ -220,3 +220,42 @@ def test_of_several_snapshots_the_one_that_holds_the_oldest_message_decides(
     assert store.stored() == ["old", "new"]
     store.store.seek(NAME, snapshot=f"of-{NAME}")
     assert store.backlog() == {"old": "available", "new": "available"}
+
+
+def test_the_report_counts_the_messages_of_all_deleted_topics_of_a_name() -> None:
+    """Of a report: "deleted messages that no subscription or snapshot could get, by topic"."""
+    world = InMemory()
+    for data in (["a", "b"], ["c"]):
+        world.publish(*data)
+        world.store.delete_topic(TOPIC)
+        world.store.create_topic(TOPIC)
+    name = f"projects/local/topics/{TOPIC} (deleted)"
+    needed = world.store.maintain(dry_run=True).kept_from[name]
+    assert needed == at(0)  # of the subscription to the first of them
+    world.store.delete_subscription(NAME)
+    report = world.store.maintain(optimize=True, vacuum=True)
+    assert report.discarded[name] == 3
+    assert report.vacuumed.count(name) == 1
+    assert report.kept_from[name] is None
+
+
+@pytest.mark.parametrize("expiration", [True, False])
+@pytest.mark.parametrize("holder", ["snapshot", "subscription"])
+def test_a_dry_run_tells_what_the_run_with_the_same_duties_deletes(
+    holder: str, expiration: bool
+) -> None:
+    """Of ``dry_run``: it only reports what the duties would do."""
+    world = InMemory(expiration_policy=ExpirationPolicy("1d"), message_retention_duration="10m")
+    if holder == "snapshot":
+        world.publish("a")
+        world.store.create_snapshot("before", NAME)
+        world.store.delete_subscription(NAME)
+    world.be_at(8 * DAY)
+    if holder == "subscription":
+        world.publish("a")
+        world.be_at(8 * DAY + 1)
+    duties = {"exact": True, "expiration": expiration, "dead_letters": False}
+    told = world.store.maintain(**duties, dry_run=True)
+    done = world.store.maintain(**duties)
+    assert (told.discarded, told.expired) == (done.discarded, done.expired)
+    assert bool(done.discarded) == expiration

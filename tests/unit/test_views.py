@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.errors import DataLoss, FailedPrecondition, InvalidArgument
 from pubsub_delta.operations import views as operation
 from pubsub_delta.operations.views import ViewsReport, create_views
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
@@ -88,6 +88,18 @@ def test_what_comes_between_the_look_and_the_creation_is_looked_at_again(
     place.meanwhile = lambda: place.there.update(orders=came)
     assert make(place).startswith(outcome)
     assert (place.there["orders"] is THEIRS) == (outcome == "refused")
+
+
+@pytest.mark.parametrize("why", [DataLoss("a commit is damaged"), TableMissing("orders")])
+def test_a_table_that_is_damaged_is_told_of_its_view_alone(why: DataLoss) -> None:
+    """ "A view that cannot be created is reported, and the other views are created"."""
+    place = Place({})
+
+    def fail() -> None:
+        raise why
+
+    place.meanwhile = fail
+    assert make(place) == f"refused: {why}"
 
 
 def test_a_backlog_that_no_text_can_say_leaves_the_view_as_it_was() -> None:

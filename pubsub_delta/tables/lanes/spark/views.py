@@ -143,7 +143,9 @@ class Views:
         identity = self._identity(name, subject.resource, self.digest(query, typing))
         comment = view_names.comment(identity)
         if typing is not None:
-            self._show_frame(name, typed(self._spark.sql(query), typing), comment, replace=replace)
+            with translating_errors("a view"):
+                frame = typed(self._spark.sql(query), typing)
+            self._show_frame(name, frame, comment, replace=replace)
             return
         how = ("OR REPLACE " if replace else "") + ("TEMPORARY " if self._schema is None else "")
         columns = _columns_of(self._spark, query)
