@@ -160,6 +160,10 @@ class DeadLetterWarning(UserWarning):
     """Messages could not be forwarded to their dead-letter topic; they stay where they are."""
 
 
+class NotMeasuredWarning(UserWarning):
+    """A resource is damaged, so it has no metrics; those of the others were measured."""
+
+
 class UnreadableMessageWarning(UserWarning):
     """Stored messages cannot be read: no consumer receives them, and their delivery fails."""
 

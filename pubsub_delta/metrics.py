@@ -187,10 +187,6 @@ class PartlyMeasured(Exception):
         self.error = error
 
 
-class NotMeasured(UserWarning):
-    """A resource is damaged, so it has no metrics; those of the others were measured."""
-
-
 class Metrics(Mapping[str, Any]):
     """The metrics of one resource at ``time``, by name.
 

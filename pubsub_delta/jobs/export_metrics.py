@@ -23,7 +23,7 @@ from typing import Any
 
 import click
 
-from pubsub_delta import DataLoss, InvalidArgument, PubSub
+from pubsub_delta import DataLoss, InvalidArgument, NotMeasuredWarning, PubSub
 from pubsub_delta.jobs import terminal
 from pubsub_delta.jobs.unwritten import writing_stdout
 
@@ -110,7 +110,7 @@ def add_to_table(
     terminal.console.print(line, soft_wrap=True)
     terminal.write_summary(summary, {"job": "export-metrics", "metrics": count})
     for each in told:
-        if each.category.__name__ == "NotMeasured":
+        if issubclass(each.category, NotMeasuredWarning):
             raise DataLoss(str(each.message))
 
 

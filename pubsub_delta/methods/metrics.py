@@ -38,8 +38,8 @@ def metrics_table(
     MAP<STRING,STRING>``, ``value DOUBLE``, ``unit`` (1, s or By), ``is_estimate``, and ``time``,
     which is the same in all rows. The call measures all of it, so that the rows can be appended to
     a table. ``ack_message_count`` has a row for each ``response_code``; a time is in seconds since
-    1970. A damaged resource has no rows, and a ``NotMeasured`` warning tells its error; DataLoss if
-    no other is measured.
+    1970. A damaged resource has no rows, and a ``NotMeasuredWarning`` has its error; DataLoss if no
+    other is measured.
 
     Args:
         names: as ``metrics`` takes them; by default everything, of every project.

@@ -10,8 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pubsub_delta.delivery.sources import Source, find_source, source_of
-from pubsub_delta.errors import DataLoss, InvalidArgument, NotFound
-from pubsub_delta.metrics import Measured, MetricRow, Metrics, NotMeasured, PartlyMeasured
+from pubsub_delta.errors import DataLoss, InvalidArgument, NotFound, NotMeasuredWarning
+from pubsub_delta.metrics import Measured, MetricRow, Metrics, PartlyMeasured
 from pubsub_delta.names import (
     DELETED_TOPIC,
     snapshot_name,
@@ -46,7 +46,7 @@ def metrics_table(
 ) -> DataFrame:
     """Return the metrics of some resources, or of all of a store, as a DataFrame.
 
-    NotMeasured warns of a damaged resource, which has no rows; DataLoss if nothing is measured.
+    A damaged resource has no rows, but a NotMeasuredWarning; DataLoss if nothing is measured.
     """
     spark = tables.spark
     from pubsub_delta.tables.lanes.spark.metrics import metrics_frame  # this is what needs Spark
@@ -57,7 +57,7 @@ def metrics_table(
         if not partly.rows:
             raise partly.error from None
         measured = list(partly.rows)
-        warnings.warn(f"not measured: {partly.error}", NotMeasured, stacklevel=3)
+        warnings.warn(f"not measured: {partly.error}", NotMeasuredWarning, stacklevel=3)
     return metrics_frame(spark, measured)
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pubsub_delta import DataLoss, ManualClock, Message, NotFound, PubSub
+from pubsub_delta import DataLoss, ManualClock, Message, NotFound, NotMeasuredWarning, PubSub
 from pubsub_delta.jobs.export_metrics import add_to_table
-from pubsub_delta.metrics import METRICS, RESOURCE_LABELS, NotMeasured
+from pubsub_delta.metrics import METRICS, RESOURCE_LABELS
 from pubsub_delta.tables.lanes.spark.columns import message_bytes
 from pubsub_delta.tables.messages import sizes
 from tests.conftest import Bench
@@ -119,7 +119,7 @@ def test_the_metrics_of_the_others_of_a_damaged_one_are_rows(tmp_path: Path, ben
     clock, root, found = ManualClock(), tmp_path / "store", str(tmp_path / "found")
     uid = half_broken(root, clock)
     store = PubSub(bench.spark, str(root), clock=clock)
-    with pytest.warns(NotMeasured, match=f"^not measured: .*{uid}"):
+    with pytest.warns(NotMeasuredWarning, match=f"^not measured: .*{uid}"):
         rows = store.metrics_table().where("metric = 'num_undelivered_messages'").collect()
     assert [(row["labels"]["subscription"], row["value"]) for row in rows] == [("of-sound", 2)]
     with pytest.raises(DataLoss, match=uid):
