@@ -232,4 +232,20 @@ BUGS_OF_A_NINTH_OUTSIDER = (
 
     def lease""",
     ),
+    Bug(
+        "a-micro-batch-over-before-it-is-given",
+        "A query that has waited for longer than the ack deadline processes messages without a "
+        "lease: another consumer gets them, too.",
+        "operations/pull.py",
+        "streams.begin(state, query_id, batch_id, max_messages, terms, clock(), below)",
+        "streams.begin(state, query_id, batch_id, max_messages, terms, begun, below)\n"
+        "\n    begun = clock()",
+    ),
+    Bug(
+        "a-slice-over-before-it-is-leased",
+        "A writer that has waited for a minute writes a slice without a lease.",
+        "delivery/table_subscriptions.py",
+        "table_writes.SLICE_MESSAGES, terms, clock(), deadline)",
+        "table_writes.SLICE_MESSAGES, terms, begun, deadline)\n\n        begun = clock()",
+    ),
 )

@@ -311,7 +311,7 @@ class Query(Consumer):
 
     def micro_batch(self, batch_id: int) -> None:
         def run(_: Change, now: datetime) -> Answer:
-            asked = (NAME, self.name, batch_id, 4, now)
+            asked = (NAME, self.name, batch_id, 4, lambda: now)
             return leased_by(pull_micro_batch(self.store, *asked, uid=PLAIN.uid).lease)
 
         said = Said(micro_batch=(self.name, batch_id))

@@ -159,3 +159,28 @@ def test_a_lease_begins_when_it_is_decided_however_long_the_pull_has_waited(
     assert batch.ack_deadline == at(MINUTE + 10)
     assert len(batch.ack().success) == 1
     assert world.pull() == []
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_the_lease_of_a_micro_batch_begins_when_it_is_decided(
+    monkeypatch: pytest.MonkeyPatch, repeated: bool
+) -> None:
+    """ "Nobody gets a message that another holds": a query that has waited holds its messages, too.
+
+    Its thread extends the lease from a third of the ack deadline on, if it is not over by then.
+    """
+    world = InMemory()
+    world.publish("a")
+    named = (world.driver.open()._tables, world.store._subscription(NAME), "query", 0)
+    now, uid = world.driver.clock.now, world.store.get_subscription(NAME).uid
+    if repeated:
+        pull.pull_micro_batch(world.tables, *named[1:], None, now, uid=uid)
+    waits = partial(world.driver.clock.advance, MINUTE)
+    once(monkeypatch, AckStateTables, "locked", waits, "before")
+    if repeated:
+        given = pull.resume_micro_batch(*named, now, uid=uid)
+    else:
+        given = pull.pull_micro_batch(*named, None, now, uid=uid)
+    assert given.lease is not None
+    assert given.lease.until == at(MINUTE + 10)
+    assert world.pull() == []
