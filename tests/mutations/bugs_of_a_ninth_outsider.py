@@ -248,4 +248,19 @@ BUGS_OF_A_NINTH_OUTSIDER = (
         "table_writes.SLICE_MESSAGES, terms, clock(), deadline)",
         "table_writes.SLICE_MESSAGES, terms, begun, deadline)\n\n        begun = clock()",
     ),
+    Bug(
+        "scans-of-another-table",
+        "What a session finds at the path of a topic is taken for it: messages that a copy lacks "
+        "do not pass a filter.",
+        "tables/lanes/choice.py",
+        "by_spark = many and self._is_found_by_spark(table)",
+        "by_spark = many",
+    ),
+    Bug(
+        "copy-on-the-session-s-file-system",
+        "A DataFrame is published to a copy of the store, which has the ids of its tables.",
+        "tables/lanes/choice.py",
+        "on_disk(self._layout.base) is None or self.bulk.is_on_disk(table)",
+        "True",
+    ),
 )
