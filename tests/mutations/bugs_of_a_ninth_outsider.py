@@ -263,4 +263,12 @@ BUGS_OF_A_NINTH_OUTSIDER = (
         "on_disk(self._layout.base) is None or self.bulk.is_on_disk(table)",
         "True",
     ),
+    Bug(
+        "new-deadline-that-is-past",
+        "A deadline that a call moves while it waits for another process is told as moved, and is "
+        "over.",
+        "operations/acknowledge.py",
+        "return deadline + max(clock() - now, timedelta(0)) if deadline else deadline",
+        "return deadline",
+    ),
 )

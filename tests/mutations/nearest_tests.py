@@ -120,6 +120,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/targets.py": TABLE_WRITES,
     "operations/acknowledge.py": (
         "consumer_calls",
+        "reading_leases",
         "publish_calls",
         "expiration",
         "tables_in_memory",

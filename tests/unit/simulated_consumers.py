@@ -229,7 +229,7 @@ class Consumer:
             return Answer(deadlines=((seconds, by_id(outcomes)),))
 
         def run(_: Change, now: datetime) -> Answer:
-            result = modify_ack_deadline(self.store, NAME, texts(named), seconds, now)
+            result = modify_ack_deadline(self.store, NAME, texts(named), seconds, lambda: now)
             return Answer(deadlines=((seconds, by_text(result)),))
 
         self.tell(Said(deadlines=((seconds, tuple(named)),)), answer, run)

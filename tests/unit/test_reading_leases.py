@@ -184,3 +184,20 @@ def test_the_lease_of_a_micro_batch_begins_when_it_is_decided(
     assert given.lease is not None
     assert given.lease.until == at(MINUTE + 10)
     assert world.pull() == []
+
+
+def test_a_new_deadline_counts_from_when_it_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ "1–600 = new deadline from now": what is told as a success is nobody else's until then.
+
+    Spark's read of a DataFrame of ack ids takes its time, too.
+    """
+    world = InMemory()
+    world.publish("a", "b")
+    one, other = world.pull()
+    waiting = world.driver.open()
+    once(monkeypatch, AckStateTables, "locked", partial(world.driver.clock.advance, 9), "before")
+    assert len(waiting.modify_ack_deadline(NAME, [one.ack_id], 30).success) == 1
+    world.be_at(9 + 29)
+    assert [each.data for each in world.pull()] == [other.data]
+    world.be_at(9 + 30)
+    assert [each.data for each in world.pull()] == [one.data]
