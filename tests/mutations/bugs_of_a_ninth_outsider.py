@@ -59,7 +59,7 @@ BUGS_OF_A_NINTH_OUTSIDER = (
         "Messages stay leased for a minute where an earlier write to the table fails.",
         "delivery/table_subscriptions.py",
         "            if result.lease is not None:\n"
-        "                self._settle(result.lease, Positions(), Positions(), now)\n",
+        "                self._settle(result.lease, Positions(), Positions(), clock())\n",
         "",
     ),
     Bug(
