@@ -238,7 +238,7 @@ class StreamingPull:
         if room and done.subscription.table_config is not None:
             raise cannot_pull(done.subscription)
         if done.leased is not None:
-            self._lease(done.leased, now)
+            self._lease(done.leased, self._now())
 
     def _lease(self, leased: LeasedMessages, now: datetime) -> None:
         least, most = _EXTENSION_SECONDS

@@ -52,7 +52,7 @@ def subscribe(
     name = self._subscription(subscription)
     found, _ = self._tables.attached(name)
     return StreamingPull(
-        StoreChannel(self._tables, name, found.uid),
+        StoreChannel(self._tables, name, found.uid, clock=self._clock.now),
         str(name),
         self._clock.now,
         callback,

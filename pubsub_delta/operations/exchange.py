@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -50,13 +51,15 @@ class StoreChannel:
     """The channel to a subscription of a store, by its uid: not to a later one of its name.
 
     ``may_forward``: whether exhausted messages go to the dead-letter topic; else no delivery
-    attempts are counted (Pub/Sub: as without the permission to forward).
+    attempts are counted (Pub/Sub: as without the permission to forward). ``clock``: returns the
+    time, for leases that begin when they are decided; else they begin at the time of the request.
     """
 
     tables: Tables
     name: ResourceName
     uid: str
     may_forward: MayForward = always
+    clock: Callable[[], datetime] | None = None
 
     def exchange(
         self,
@@ -71,7 +74,8 @@ class StoreChannel:
             return apply(state, request, terms, now)
 
         def lease(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
-            return delivery.lease(state, max_messages, terms, now, deadline)
+            begins = now if self.clock is None else self.clock()
+            return delivery.lease(state, max_messages, terms, begins, deadline)
 
         result, response = consume(
             *(self.tables, self.name, now, lease, apply_request),

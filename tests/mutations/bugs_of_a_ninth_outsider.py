@@ -271,4 +271,11 @@ BUGS_OF_A_NINTH_OUTSIDER = (
         "return deadline + max(clock() - now, timedelta(0)) if deadline else deadline",
         "return deadline",
     ),
+    Bug(
+        "a-callback-without-a-lease",
+        "A callback gets messages whose lease was over before the subscriber got them.",
+        "methods/streams.py",
+        "StoreChannel(self._tables, name, found.uid, clock=self._clock.now)",
+        "StoreChannel(self._tables, name, found.uid)",
+    ),
 )

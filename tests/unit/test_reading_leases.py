@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from queue import Queue
 from typing import Any
 
 import pytest
 
+from pubsub_delta.callbacks import PulledMessage
 from pubsub_delta.delivery import leases
 from pubsub_delta.errors import DataLoss, FailedPrecondition, NotFound
 from pubsub_delta.operations import pull
@@ -20,6 +22,8 @@ from tests.unit.test_races import once
 
 MANY = leases._READ_AT_FIRST + 3
 """More messages than are read at a time."""
+PATIENCE = 20
+"""Seconds that a test waits for what comes soon."""
 
 
 def received(room: int) -> list[ReceivedMessage]:
@@ -184,6 +188,22 @@ def test_the_lease_of_a_micro_batch_begins_when_it_is_decided(
     assert given.lease is not None
     assert given.lease.until == at(MINUTE + 10)
     assert world.pull() == []
+
+
+def test_what_a_callback_gets_is_leased_however_long_its_subscriber_has_waited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = InMemory()
+    world.publish("a")
+    got = Queue[PulledMessage]()
+    waits = partial(world.driver.clock.advance, MINUTE)
+    once(monkeypatch, AckStateTables, "locked", waits, "before")
+    subscriber = world.driver.open().subscribe(NAME, got.put, max_workers=1)
+    assert got.get(timeout=PATIENCE).data == b"a"
+    assert world.now == at(MINUTE)
+    assert world.pull() == []
+    subscriber.cancel()
+    subscriber.result(PATIENCE)
 
 
 def test_a_new_deadline_counts_from_when_it_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
