@@ -120,8 +120,8 @@ BUGS_OF_OPERATIONS = (
         "exchange-without-deadline",
         "The deadline that a consumer asks for is not passed to the lease.",
         "operations/exchange.py",
-        "return delivery.lease(state, max_messages, terms, now, deadline)",
-        "return delivery.lease(state, max_messages, terms, now)",
+        "return delivery.lease(state, max_messages, terms, begins, deadline)",
+        "return delivery.lease(state, max_messages, terms, begins)",
     ),
     Bug(
         "two-targets-of-a-seek",
