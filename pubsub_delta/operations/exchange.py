@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -59,7 +59,7 @@ class StoreChannel:
     name: ResourceName
     uid: str
     may_forward: MayForward = always
-    clock: Callable[[], datetime] | None = None
+    clock: Callable[[], datetime] | None = field(default=None, kw_only=True)
 
     def exchange(
         self,
