@@ -118,9 +118,9 @@ class PulledBatch:
         where: Column | None = None,
     ) -> AckResult:
         """Move the deadline of the batch, ids or rows to ``ack_deadline_seconds`` from now."""
-        chosen, now = self._chosen(ids, where), self._clock.now()
+        chosen = self._chosen(ids, where)
         return acknowledge.modify_ack_deadline(
-            self._tables, self._subscription, chosen, ack_deadline_seconds, now
+            self._tables, self._subscription, chosen, ack_deadline_seconds, self._clock.now
         )
 
     def __iter__(self) -> Iterator[ReceivedMessage]:

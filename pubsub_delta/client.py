@@ -217,9 +217,9 @@ class PubSub:
         ack_deadline_seconds: int,
     ) -> AckResult:
         """Move the deadline of deliveries to 1 to 600 seconds from now; 0 seconds is a nack."""
-        name, now = self._subscription(subscription), self._clock.now()
+        name = self._subscription(subscription)
         return acknowledge.modify_ack_deadline(
-            self._tables, name, ack_ids, ack_deadline_seconds, now
+            self._tables, name, ack_ids, ack_deadline_seconds, self._clock.now
         )
 
     def seek(

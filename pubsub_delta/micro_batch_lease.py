@@ -121,7 +121,7 @@ class MicroBatchLease:
         tables, name, now = self._tables, self._name, self._clock.now()
         if phase is _Phase.PROCESSING:
             found = acknowledge.modify_ack_deadline(
-                tables, name, self._messages, self._deadline, now
+                tables, name, self._messages, self._deadline, self._clock.now
             )
             if not found.success:
                 _log.warning(

@@ -258,7 +258,7 @@ class _Consuming(_MicroBatches):
             self.query_id,
             batch_id,
             most,
-            self._clock.now(),
+            self._clock.now,
             None if self._drain is None else self._drain.end,
             repeated=repeated,
             uid=self._uid,

@@ -236,7 +236,7 @@ class StreamingPull:
         if room and done.subscription.table_config is not None:
             raise cannot_pull(done.subscription)
         if done.leased is not None:
-            self._lease(done.leased, now, done.subscription.ack_deadline_seconds)
+            self._lease(done.leased, self._now(), done.subscription.ack_deadline_seconds)
 
     def _lease(self, leased: LeasedMessages, now: datetime, seconds: int) -> None:
         least, most = _EXTENSION_SECONDS

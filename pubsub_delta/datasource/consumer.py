@@ -110,7 +110,7 @@ class Consumer:
         if self._current is None or self._current[0] != end:
             self.leave()
             given = pull.resume_micro_batch(
-                *(self._tables, self._name, end.reader, end.batch, self._clock.now()),
+                *(self._tables, self._name, end.reader, end.batch, self._clock.now),
                 uid=end.subscription,
             )
             self._hold(end, given.lease)
@@ -152,7 +152,7 @@ class Consumer:
             offset.reader,
             offset.batch,
             0 if finishing else max_messages,
-            self._clock.now(),
+            self._clock.now,
             None if self._drain is None else self._drain.end,
             uid=offset.subscription,
         )

@@ -64,7 +64,7 @@ def write_messages(
     while slices is None or done < slices:
         writing = _Slice(tables, source(tables, name), forward=forward)
         try:
-            result = writing.lease(clock())
+            result = writing.lease(clock)
             count, unfit = writing.write(result, clock())
         except Unwritable as problem:
             return TableWrites(written, failed, problem.state, str(problem))
@@ -100,7 +100,7 @@ class _Slice:
         """Whether exhausted messages have a dead-letter topic (Pub/Sub: no backoff then)."""
         return self._source.subscription.dead_letter_policy is not None
 
-    def lease(self, now: datetime) -> CommitResult:
+    def lease(self, clock: Callable[[], datetime]) -> CommitResult:
         """Lease messages if the table accepts them; Unwritable if it does not.
 
         If its columns fit no message at all, messages are leased only with a dead-letter topic,
@@ -118,12 +118,12 @@ class _Slice:
         deadline = max(SHORTEST_LEASE, timedelta(seconds=seconds))
 
         def lease_slice(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
-            return delivery.lease(state, table_writes.SLICE_MESSAGES, terms, now, deadline)
+            return delivery.lease(state, table_writes.SLICE_MESSAGES, terms, clock(), deadline)
 
-        result, _ = commit(self._tables, self._source, now, lease_slice, forward=self._forward)
+        result, _ = commit(self._tables, self._source, clock(), lease_slice, forward=self._forward)
         if result.written.problem is not None:
             if result.lease is not None:
-                self._settle(result.lease, Positions(), Positions(), now)
+                self._settle(result.lease, Positions(), Positions(), clock())
             raise result.written.problem
         return result
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
@@ -51,10 +51,23 @@ def acknowledge(tables: Tables, name: ResourceName, ack_ids: AckIds, now: dateti
 
 
 def modify_ack_deadline(
-    tables: Tables, name: ResourceName, ack_ids: AckIds, ack_deadline_seconds: int, now: datetime
+    tables: Tables,
+    name: ResourceName,
+    ack_ids: AckIds,
+    ack_deadline_seconds: int,
+    clock: Callable[[], datetime],
 ) -> AckResult:
-    """Set the deadline of deliveries, in seconds from now; 0 ends their lease (a nack)."""
-    return _apply(tables, name, ack_ids, now, check_new_deadline(ack_deadline_seconds))
+    """Set the deadline of deliveries, in seconds from now; 0 ends their lease (a nack).
+
+    ``clock``: returns the time. The new deadline counts from when it is decided, for leases that
+    were live at the call: Spark's read of ack ids, or a wait for another process, can take longer.
+    """
+    deadline, now = check_new_deadline(ack_deadline_seconds), clock()
+
+    def from_now() -> timedelta:
+        return deadline + max(clock() - now, timedelta(0)) if deadline else deadline
+
+    return _apply(tables, name, ack_ids, now, from_now)
 
 
 def _apply(
@@ -62,9 +75,9 @@ def _apply(
     name: ResourceName,
     ack_ids: AckIds,
     now: datetime,
-    deadline: timedelta | None,
+    deadline: Callable[[], timedelta] | None,
 ) -> AckResult:
-    """Acknowledge deliveries, or give them a new deadline, in one commit."""
+    """Acknowledge deliveries, or give them a new deadline after ``now``, in one commit."""
     found = source(tables, name)
     targets = _read(ack_ids, found.subscription)
     if targets.subscription_uid != found.uid:  # that subscription was deleted meanwhile
@@ -79,7 +92,7 @@ def _apply(
             )
         else:
             following, outcomes = delivery.modify_ack_deadline(
-                state, positions, found.terms, now, deadline
+                state, positions, found.terms, now, deadline()
             )
         return replay.note_activity(state, following, found.subscription, now), outcomes
 

@@ -45,7 +45,7 @@ def pull_micro_batch(
     query_id: str,
     batch_id: int,
     max_messages: int | None,
-    now: datetime,
+    clock: Callable[[], datetime],
     below: int | None = None,
     *,
     repeated: bool = False,
@@ -55,35 +55,42 @@ def pull_micro_batch(
 
     A repeated micro-batch gets the messages it had, except those that were acknowledged or leased
     since. ``repeated``: whether it surely is one; if its lease is not stored it gets none.
-    ``max_messages``: 0 leases none. ``below``: only messages with lower positions are
-    leased. ``uid``: the uid of the subscription that the query consumes. FailedPrecondition for a
-    table subscription; the micro-batch before is acknowledged all the same.
+    ``max_messages``: 0 leases none. ``clock``: returns the time; the lease begins when it is
+    decided, as that of a pull does. ``below``: only messages with lower positions are leased.
+    ``uid``: the uid of the subscription that the query consumes. FailedPrecondition for a table
+    subscription; the micro-batch before is acknowledged all the same.
     """
 
     def finish(state: AckState, terms: Terms) -> tuple[AckState, None]:
-        return streams.finish_before(state, query_id, batch_id, terms, now), None
+        return streams.finish_before(state, query_id, batch_id, terms, clock()), None
 
     def lease(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
         if repeated:
-            return streams.resume(state, query_id, batch_id, terms, now)
-        return streams.begin(state, query_id, batch_id, max_messages, terms, now, below)
+            return streams.resume(state, query_id, batch_id, terms, clock())
+        return streams.begin(state, query_id, batch_id, max_messages, terms, clock(), below)
 
     leases = max_messages != 0
-    result, _ = consume(tables, name, now, lease, finish, uid=uid, leases=leases)
+    result, _ = consume(tables, name, clock(), lease, finish, uid=uid, leases=leases)
     if leases and result.subscription.table_config is not None:
         raise cannot_pull(result.subscription)
     return result
 
 
 def resume_micro_batch(
-    tables: Tables, name: ResourceName, query_id: str, batch_id: int, now: datetime, *, uid: str
+    tables: Tables,
+    name: ResourceName,
+    query_id: str,
+    batch_id: int,
+    clock: Callable[[], datetime],
+    *,
+    uid: str,
 ) -> CommitResult:
     """Lease the messages of an earlier micro-batch again; none if its lease is not stored."""
 
     def lease(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
-        return streams.resume(state, query_id, batch_id, terms, now)
+        return streams.resume(state, query_id, batch_id, terms, clock())
 
-    return consume(tables, name, now, lease, uid=uid)[0]
+    return consume(tables, name, clock(), lease, uid=uid)[0]
 
 
 def newest_position(tables: Tables, name: ResourceName, now: datetime) -> int:

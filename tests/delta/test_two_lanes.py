@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from pubsub_delta import Aborted, AlreadyExists, NotFound, PubSub
+from pubsub_delta import Aborted, AlreadyExists, FailedPrecondition, Message, NotFound, PubSub
 from pubsub_delta.policy.filter_terms import Filter
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables.lanes import choice
 from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.lanes.spark import SparkScans
 from tests.conftest import Bench
@@ -169,3 +172,28 @@ def test_what_is_stored_of_many_publishes_is_one_query(
     batch = both.spark_lane.pull(subscription)
     assert [message.data for message in batch] == [b"a", b"c", b"d"]
     assert len([each for each in queries if each.positions is None]) == 1
+
+
+def test_a_session_with_another_file_system_hides_no_message_from_a_filter(
+    both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "Messages that do not match are never in the backlog": all others are.
+
+    A path without a scheme is on the session's own file system for Spark, which may have a copy of
+    the store at that path, or nothing.
+    """
+    monkeypatch.setattr(choice, "MANY_MESSAGES", 2)
+    session = both.spark.newSession()
+    session.conf.set("fs.defaultFS", "viewfs://of-its-own/")
+    session.conf.set("fs.viewfs.mounttable.of-its-own.linkFallback", f"file://{tmp_path}")
+    topic, _ = both.pair()
+    subscription = f"{topic}-filtered"
+    both.direct.create_subscription(subscription, topic, filter="attributes:k")
+    both.direct.publish(topic, [Message(b"a", {"k": "1"}), Message(b"b"), Message(b"c")])
+    elsewhere = PubSub(session, both.root, clock=both.clock)
+    assert [each.data for each in elsewhere.pull(subscription)] == [b"a"]
+    shutil.copytree(both.root, f"{tmp_path}{both.root}")
+    both.direct.publish(topic, [Message(b"d", {"k": "1"}), Message(b"e"), Message(b"f")])
+    assert [each.data for each in elsewhere.pull(subscription)] == [b"d"]
+    with pytest.raises(FailedPrecondition, match="Spark finds another table there"):
+        elsewhere.publish(topic, session.sql("SELECT 'g' AS data"))

@@ -76,10 +76,10 @@ def test_a_micro_batch_that_was_processed_is_acknowledged(store: PubSub) -> None
     store.publish(TOPIC, [b"a"])
     uid, name = store.get_subscription(NAME).uid, store._subscription(NAME)
     now = store.clock.now
-    first = pull.pull_micro_batch(store.tables, name, "query", 0, None, now(), uid=uid)
+    first = pull.pull_micro_batch(store.tables, name, "query", 0, None, now, uid=uid)
     assert first.lease is not None
     store.publish(TOPIC, [b"b"])
     give_a_table(store)
     with pytest.raises(FailedPrecondition, match="clear its table_config to pull from it"):
-        pull.pull_micro_batch(store.tables, name, "query", 1, None, now(), uid=uid)
+        pull.pull_micro_batch(store.tables, name, "query", 1, None, now, uid=uid)
     assert left(store) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,11 @@ from pubsub_delta.delivery import table_writes
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.delivery.table_subscriptions import write_messages
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables.ack_state import AckStateTables
 from pubsub_delta.tables.lanes.direct.targets import DirectTarget
 from tests.lanes.table_world import DEAD, NAME, TOPIC, World
 from tests.unit.raw_rows import raw_maps
+from tests.unit.test_races import once as act_once
 
 
 @pytest.fixture
@@ -74,6 +77,26 @@ def test_a_slice_is_leased_for_a_minute_at_least(
     monkeypatch.setattr(table_writes, "read_slice", slowly)
     assert (world.write(), by_another[1:]) == ((1, 0), [(0, 0)])
     assert world.data == [b"a"]
+
+
+def test_a_slice_is_leased_from_when_that_is_decided(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its minute begins after a wait for another process: else another writes the messages, too."""
+    world.make()
+    world.subscribe()
+    world.publish(b"a")
+    real, by_another = table_writes.read_slice, list[tuple[int, int]]()
+
+    def meanwhile(lease: Lease) -> tuple[list[ReceivedMessage], Positions]:
+        if not by_another:
+            by_another.append((-1, -1))
+            by_another.append(world.write(world.another()))
+        return real(lease)
+
+    monkeypatch.setattr(table_writes, "read_slice", meanwhile)
+    act_once(monkeypatch, AckStateTables, "locked", partial(world.clock.advance, 61), "before")
+    assert (world.write(world.another()), by_another[1:]) == ((1, 0), [(0, 0)])
 
 
 def test_what_a_slice_has_no_room_for_is_no_failed_delivery(

@@ -59,7 +59,7 @@ BUGS_OF_A_NINTH_OUTSIDER = (
         "Messages stay leased for a minute where an earlier write to the table fails.",
         "delivery/table_subscriptions.py",
         "            if result.lease is not None:\n"
-        "                self._settle(result.lease, Positions(), Positions(), now)\n",
+        "                self._settle(result.lease, Positions(), Positions(), clock())\n",
         "",
     ),
     Bug(
@@ -231,5 +231,44 @@ BUGS_OF_A_NINTH_OUTSIDER = (
     clock = lambda: begun
 
     def lease""",
+    ),
+    Bug(
+        "a-micro-batch-over-before-it-is-given",
+        "A query that has waited for longer than the ack deadline processes messages without a "
+        "lease: another consumer gets them, too.",
+        "operations/pull.py",
+        "streams.begin(state, query_id, batch_id, max_messages, terms, clock(), below)",
+        "streams.begin(state, query_id, batch_id, max_messages, terms, begun, below)\n"
+        "\n    begun = clock()",
+    ),
+    Bug(
+        "a-slice-over-before-it-is-leased",
+        "A writer that has waited for a minute writes a slice without a lease.",
+        "delivery/table_subscriptions.py",
+        "table_writes.SLICE_MESSAGES, terms, clock(), deadline)",
+        "table_writes.SLICE_MESSAGES, terms, begun, deadline)\n\n        begun = clock()",
+    ),
+    Bug(
+        "scans-of-another-table",
+        "What a session finds at the path of a topic is taken for it: messages that a copy lacks "
+        "do not pass a filter.",
+        "tables/lanes/choice.py",
+        "by_spark = many and self._is_found_by_spark(table)",
+        "by_spark = many",
+    ),
+    Bug(
+        "copy-on-the-session-s-file-system",
+        "A DataFrame is published to a copy of the store, which has the ids of its tables.",
+        "tables/lanes/choice.py",
+        "on_disk(self._layout.base) is None or self.bulk.is_on_disk(table)",
+        "True",
+    ),
+    Bug(
+        "new-deadline-that-is-past",
+        "A deadline that a call moves while it waits for another process is told as moved, and is "
+        "over.",
+        "operations/acknowledge.py",
+        "return deadline + max(clock() - now, timedelta(0)) if deadline else deadline",
+        "return deadline",
     ),
 )

@@ -120,6 +120,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/targets.py": TABLE_WRITES,
     "operations/acknowledge.py": (
         "consumer_calls",
+        "reading_leases",
         "publish_calls",
         "expiration",
         "tables_in_memory",
@@ -313,7 +314,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "methods/metrics.py": ("exporter", "metrics_of_a_store", "wrong_arguments"),
     "methods/schemas.py": ("schema_calls", "lanes/test_far_clocks"),
     "tables/lanes/spark/ticks.py": ("ticks",),
-    "methods/streams.py": ("publisher", "successors"),
+    "methods/streams.py": ("publisher", "successors", "reading_leases"),
     "tables/store.py": ("races", "publish_calls", "lost_registry"),
     "streaming.py": ("micro_batches", "wrong_arguments"),
     "micro_batch_lease.py": (

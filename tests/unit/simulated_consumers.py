@@ -229,7 +229,7 @@ class Consumer:
             return Answer(deadlines=((seconds, by_id(outcomes)),))
 
         def run(_: Change, now: datetime) -> Answer:
-            result = modify_ack_deadline(self.store, NAME, texts(named), seconds, now)
+            result = modify_ack_deadline(self.store, NAME, texts(named), seconds, lambda: now)
             return Answer(deadlines=((seconds, by_text(result)),))
 
         self.tell(Said(deadlines=((seconds, tuple(named)),)), answer, run)
@@ -312,7 +312,7 @@ class Query(Consumer):
 
     def micro_batch(self, batch_id: int) -> None:
         def run(_: Change, now: datetime) -> Answer:
-            asked = (NAME, self.name, batch_id, 4, now)
+            asked = (NAME, self.name, batch_id, 4, lambda: now)
             return leased_by(pull_micro_batch(self.store, *asked, uid=PLAIN.uid).lease)
 
         said = Said(micro_batch=(self.name, batch_id))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import SimpleNamespace
@@ -70,8 +71,10 @@ def acks(monkeypatch: pytest.MonkeyPatch) -> Acks:
         asked.append((ids, None))
         return NONE
 
-    def modify(_: Any, name: ResourceName, ids: Any, seconds: int, now: datetime) -> AckResult:
-        assert (name, now) == (NAME, START)
+    def modify(
+        _: Any, name: ResourceName, ids: Any, seconds: int, clock: Callable[[], datetime]
+    ) -> AckResult:
+        assert (name, clock()) == (NAME, START)
         asked.append((ids, seconds))
         return NONE
 

@@ -107,8 +107,8 @@ def test_objects_have_plain_text_as_data_and_their_own_attributes_and_key(
         "   ",
         '{"data": "é", "attributes": null}',
     ]
-    words = ("--from=-", "--format=jsonl", "--attribute=carrier=UA,origin=JFK")
-    words = (*words, "--ordering-key=another")
+    words = ["--from=-", "--format=jsonl", "--attribute=carrier=UA,origin=JFK"]
+    words += ["--ordering-key=another"]
     given = "\ufeff" + "\n".join(lines)
     assert publish(terminal, *words, given=given.encode()).exit_code == 0
     first, second = pulled(terminal)

@@ -145,7 +145,7 @@ def test_a_micro_batch_that_is_processed_is_acknowledged_at_once() -> None:
     store = InMemory()
     store.publish("a", "b")
     name, uid = store.store._subscription(NAME), store.store.get_subscription(NAME).uid
-    pull.pull_micro_batch(store.tables, name, "query", 0, 1, store.now, uid=uid)
+    pull.pull_micro_batch(store.tables, name, "query", 0, 1, store.driver.clock.now, uid=uid)
     pull.finish_micro_batch(store.tables, name, "query", 0, store.now, uid=uid)
     assert store.backlog() == {"b": "available"}
 

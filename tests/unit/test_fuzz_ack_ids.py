@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from itertools import count
 from typing import Any, cast
 
@@ -139,7 +140,8 @@ def test_what_was_not_given_out_touches_no_message(exactly_once: bool, ids: list
 def test_what_was_not_given_out_moves_no_deadline(seconds: int, ids: list[str]) -> None:
     store = store_of(exactly_once=False)
     before = store.stored.state
-    told = outcome(lambda: modify_ack_deadline(cast(Tables, store), NAME, ids, seconds, at(1)))
+    given_at = partial(at, 1)
+    told = outcome(lambda: modify_ack_deadline(cast(Tables, store), NAME, ids, seconds, given_at))
     if not is_refusal(told, *ids):
         assert set(cast(AckResult, told).invalid) == set(ids)
     assert unsettled(store.stored.state) == before

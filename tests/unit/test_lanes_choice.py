@@ -14,6 +14,8 @@ from pubsub_delta.tables.lanes.protocol import TableMissing
 from pubsub_delta.tables.lanes.s3_writers import LANE_PROPERTY, refusal_of_spark
 from pubsub_delta.tables.layout import layout_of
 
+TABLE = "delta.`/data/pubsub/messages/0`"
+
 
 def lanes(root: str, lane: Any = None) -> Lanes:
     return Lanes(None, layout_of(root), lane)
@@ -104,7 +106,17 @@ def test_without_a_session_this_process_reads_any_number_of_messages(count: int)
 
     for spark in (None, fail):
         found = Lanes(spark, layout_of("/data/pubsub"))
-        assert found.scans(count) is found.local_scans
+        assert found.scans(TABLE, count) is found.local_scans
+
+
+def lanes_with_tables(monkeypatch: pytest.MonkeyPatch, there: Tables) -> Lanes:
+    """Return the lanes of a session; ``there``: the tables that Spark finds."""
+    monkeypatch.setattr(Lanes, "_spark_scans", "those of Spark")
+    monkeypatch.setattr(Lanes, "_direct_scans", "those of this process")
+    monkeypatch.setattr(Lanes, "control", Tables("id"))
+    monkeypatch.setattr(Lanes, "bulk", there)
+    session: Any = Session()
+    return Lanes(session, layout_of("/data/pubsub"))
 
 
 @pytest.mark.parametrize("count", [1, MANY_MESSAGES - 1, MANY_MESSAGES, MANY_MESSAGES + 1])
@@ -112,10 +124,21 @@ def test_a_session_reads_from_2_000_000_messages_on(
     monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     """ "Spark from 2,000,000 messages on …, where a session has been started"."""
-    monkeypatch.setattr(Lanes, "_spark_scans", "those of Spark")
-    session: Any = Session()
-    found = Lanes(session, layout_of("/data/pubsub"))
-    assert found.scans(count) == ("those of Spark" if count >= 2_000_000 else found.local_scans)
+    found = lanes_with_tables(monkeypatch, Tables("id"))
+    by_spark = count >= 2_000_000
+    assert found.scans(TABLE, count) == ("those of Spark" if by_spark else found.local_scans)
+
+
+@pytest.mark.parametrize("there", [(None, False), ("another id", True), ("id", False)])
+def test_a_session_that_finds_another_table_at_a_path_reads_nothing_of_it(
+    monkeypatch: pytest.MonkeyPatch, there: tuple[str | None, bool]
+) -> None:
+    """Every message that passes the filter is in the backlog: in a copy the newest are missing."""
+    found = lanes_with_tables(monkeypatch, Tables(*there))
+    for _ in range(2):
+        assert found.scans(TABLE, MANY_MESSAGES) is found.local_scans
+        with pytest.raises(FailedPrecondition, match="finds another table there"):
+            found.session_for(TABLE)
 
 
 class Conf:
@@ -218,3 +241,17 @@ def test_on_s3_nothing_is_written_beside_another_lane(monkeypatch: pytest.Monkey
 
 def locked(locks: Any) -> Any:
     return locks.locked("delta.`s3a://bucket/pubsub/topics`")
+
+
+class Tables:
+    """A stand-in for a lane, of which only the id of a table and its disk are asked."""
+
+    def __init__(self, id_: str | None, local: bool = True) -> None:
+        self._id = id_
+        self._local = local
+
+    def table_id(self, _: str) -> str | None:
+        return self._id
+
+    def is_on_disk(self, _: str) -> bool:
+        return self._local

@@ -33,7 +33,7 @@ class Held:
         monkeypatch.setattr(micro_batch_lease, "Condition", self._waiting)
         given = pull.pull_micro_batch(
             *(self.world.tables, self.world.store._subscription(NAME), "query", 0, None),
-            self.world.now,
+            self.world.driver.clock.now,
             uid=self.world.store.get_subscription(NAME).uid,
         )
         assert given.lease is not None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from queue import Queue
 from typing import Any
 
 import pytest
 
+from pubsub_delta.callbacks import PulledMessage
 from pubsub_delta.delivery import leases
 from pubsub_delta.errors import DataLoss, FailedPrecondition, NotFound
 from pubsub_delta.operations import pull
@@ -22,6 +24,8 @@ from tests.unit.test_races import once
 
 MANY = leases._READ_AT_FIRST + 3
 """More messages than are read at a time."""
+PATIENCE = 20
+"""Seconds that a test waits for what comes soon."""
 
 
 def received(room: int) -> list[ReceivedMessage]:
@@ -176,3 +180,61 @@ def test_a_lease_of_a_channel_begins_when_it_is_decided(monkeypatch: pytest.Monk
     assert lease is not None
     assert lease.until == at(MINUTE + 10)
     assert world.pull() == []
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_the_lease_of_a_micro_batch_begins_when_it_is_decided(
+    monkeypatch: pytest.MonkeyPatch, repeated: bool
+) -> None:
+    """ "Nobody gets a message that another holds": a query that has waited holds its messages, too.
+
+    Its thread extends the lease from a third of the ack deadline on, if it is not over by then.
+    """
+    world = InMemory()
+    world.publish("a")
+    named = (world.driver.open()._tables, world.store._subscription(NAME), "query", 0)
+    now, uid = world.driver.clock.now, world.store.get_subscription(NAME).uid
+    if repeated:
+        pull.pull_micro_batch(world.tables, *named[1:], None, now, uid=uid)
+    waits = partial(world.driver.clock.advance, MINUTE)
+    once(monkeypatch, AckStateTables, "locked", waits, "before")
+    if repeated:
+        given = pull.resume_micro_batch(*named, now, uid=uid)
+    else:
+        given = pull.pull_micro_batch(*named, None, now, uid=uid)
+    assert given.lease is not None
+    assert given.lease.until == at(MINUTE + 10)
+    assert world.pull() == []
+
+
+def test_what_a_callback_gets_is_leased_however_long_its_subscriber_has_waited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = InMemory()
+    world.publish("a")
+    got = Queue[PulledMessage]()
+    waits = partial(world.driver.clock.advance, MINUTE)
+    once(monkeypatch, AckStateTables, "locked", waits, "before")
+    subscriber = world.driver.open().subscribe(NAME, got.put, max_workers=1)
+    assert got.get(timeout=PATIENCE).data == b"a"
+    assert world.now == at(MINUTE)
+    assert world.pull() == []
+    subscriber.cancel()
+    subscriber.result(PATIENCE)
+
+
+def test_a_new_deadline_counts_from_when_it_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ "1–600 = new deadline from now": what is told as a success is nobody else's until then.
+
+    Spark's read of a DataFrame of ack ids takes its time, too.
+    """
+    world = InMemory()
+    world.publish("a", "b")
+    one, other = world.pull()
+    waiting = world.driver.open()
+    once(monkeypatch, AckStateTables, "locked", partial(world.driver.clock.advance, 9), "before")
+    assert len(waiting.modify_ack_deadline(NAME, [one.ack_id], 30).success) == 1
+    world.be_at(9 + 29)
+    assert [each.data for each in world.pull()] == [other.data]
+    world.be_at(9 + 30)
+    assert [each.data for each in world.pull()] == [one.data]

@@ -48,7 +48,7 @@ def test_a_micro_batch_that_is_run_again_after_a_restore_is_given_no_other_messa
     table = world.tables.ack_state_tables.table(uid)
 
     def run(batch_id: int, *, repeated: bool = False) -> list[str]:
-        asked = (world.tables, name, "query", batch_id, None, world.now)
+        asked = (world.tables, name, "query", batch_id, None, world.driver.clock.now)
         lease = pull.pull_micro_batch(*asked, uid=uid, repeated=repeated).lease
         read = [] if lease is None else lease.receive(lease.positions, 1_000)
         return [each.data.decode() for each in read]

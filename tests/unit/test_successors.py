@@ -94,11 +94,12 @@ def test_a_running_query_takes_no_micro_batch_of_a_successor() -> None:
     world = InMemory()
     world.publish("a0")
     name, uid = world.store._subscription(NAME), world.store.get_subscription(NAME).uid
-    given = pull.pull_micro_batch(world.tables, name, "query", 0, 1, world.now, uid=uid)
+    now = world.driver.clock.now
+    given = pull.pull_micro_batch(world.tables, name, "query", 0, 1, now, uid=uid)
     assert given.lease is not None
     succeed(world)
     with pytest.raises(NotFound, match="created again"):
-        pull.pull_micro_batch(world.tables, name, "query", 1, None, world.now, uid=uid)
+        pull.pull_micro_batch(world.tables, name, "query", 1, None, now, uid=uid)
     assert world.backlog() == dict.fromkeys(["b0", "b1", "b2"], "available")
 
 

@@ -190,16 +190,24 @@ class Lanes:
         ``fs.defaultFS`` that is not the local disk. It checks that once.
         """
         spark = self.spark
-        if self.choice[0] == "direct" and not self._is_same:
-            here, there = self.control.table_id(table), self.bulk.table_id(table)
-            if here != there:
-                raise FailedPrecondition(
-                    f"{table}: Spark finds another table there than this process does; name the "
-                    "root by its whole URL (file:/data/pubsub, hdfs://host/pubsub), or take one "
-                    "lane for everything (lane='spark')"
-                )
-            self._is_same = True
+        if not self._is_found_by_spark(table):
+            raise FailedPrecondition(
+                f"{table}: Spark finds another table there than this process does; name the "
+                "root by its whole URL (file:/data/pubsub, hdfs://host/pubsub), or take one "
+                "lane for everything (lane='spark')"
+            )
         return spark
+
+    def _is_found_by_spark(self, table: str) -> bool:
+        """Return whether Spark finds the table at its path that this process does.
+
+        A copy of a table has its id, so Spark must find a local one on a local disk, too.
+        """
+        if self.choice[0] == "direct" and not self._is_same:
+            self._is_same = self.control.table_id(table) == self.bulk.table_id(table) and (
+                on_disk(self._layout.base) is None or self.bulk.is_on_disk(table)
+            )
+        return self._is_same or self.choice[0] == "spark"
 
     def writer_for(self, table: str) -> SparkLane:
         """The Spark lane, to write a DataFrame to a table of this store.
@@ -253,10 +261,14 @@ class Lanes:
                 self._properties_on_s3 = self.control.properties(self.layout.topics)
         return refusal_of_lane(name, self._properties_on_s3 or {})
 
-    def scans(self, count: int) -> Scans:
-        """Return the scans for ``count`` messages of a topic: Spark's for many."""
+    def scans(self, table: str, count: int) -> Scans:
+        """Return the scans for ``count`` messages of a topic: Spark's for many, if it finds them.
+
+        Spark may find nothing at its path, or a copy, where messages are missing.
+        """
         many = count >= MANY_MESSAGES and self.has_spark
-        return self._spark_scans if many else self.local_scans
+        by_spark = many and self._is_found_by_spark(table)
+        return self._spark_scans if by_spark else self.local_scans
 
     @property
     def local_scans(self) -> Scans:

@@ -131,10 +131,11 @@ class StoredMessages:
     def scans(self, window: Window) -> Scans:
         """Return the scans for a window: Spark's where it has many messages."""
         if window.positions is not None:
-            return self._lanes.scans(len(window.positions))
+            return self._lanes.scans(self._table, len(window.positions))
         if not self._lanes.has_spark or self._lane.name == "spark":
             return self._lanes.local_scans
-        return self._lanes.scans(sum(each.rows or 0 for each in self._lane.files(self._table)))
+        count = sum(each.rows or 0 for each in self._lane.files(self._table))
+        return self._lanes.scans(self._table, count)
 
     def published_within(
         self, earliest: datetime, latest: datetime
@@ -234,12 +235,12 @@ class StoredMessages:
 
     def of_same_keys(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
         """Return the messages of ``among`` whose key is that of a message of ``of``."""
-        scans = self._lanes.scans(sum(map(len, (*of, *among))))
+        scans = self._lanes.scans(self._table, sum(map(len, (*of, *among))))
         return scans.of_same_keys(self._table, *_on_whole_days(of, among))
 
     def followers(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
         """Return the messages of ``among`` that come later than one of ``of`` of the same key."""
-        scans = self._lanes.scans(sum(map(len, (*of, *among))))
+        scans = self._lanes.scans(self._table, sum(map(len, (*of, *among))))
         return scans.followers(self._table, *_on_whole_days(of, among))
 
 

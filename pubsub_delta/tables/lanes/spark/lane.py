@@ -30,7 +30,7 @@ from pubsub_delta.tables.lanes.spark.errors import collected, translating_errors
 from pubsub_delta.tables.lanes.spark.stored import stored
 from pubsub_delta.tables.lanes.spark.types import arrow_frame, quoted
 from pubsub_delta.tables.lanes.storage_errors import lost_commit
-from pubsub_delta.tables.layout import path_of
+from pubsub_delta.tables.layout import on_disk, path_of
 from pubsub_delta.tables.schemas import TableSchema
 
 _LAST_COMMITS = 20
@@ -103,6 +103,14 @@ class SparkLane:
             return str(self._run(f"DESCRIBE DETAIL {table}", table)["id"])
         except TableMissing:
             return None
+
+    def is_on_disk(self, table: str) -> bool:
+        """Return whether a table is on a file system without a host, as a local disk; TableMissing.
+
+        Databricks names its disks ``dbfs:/…``.
+        """
+        location = str(self._run(f"DESCRIBE DETAIL {table}", table)["location"])
+        return "://" not in location or on_disk(location) is not None
 
     def properties(self, table: str) -> Mapping[str, str]:
         """Return a table's properties as they are now; TableMissing."""
