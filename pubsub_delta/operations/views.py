@@ -107,6 +107,8 @@ def create_views(
     except TableMissing:
         raise NotFound(f"schema: {schema!r} does not exist; create it, and try again") from None
     topics = tables.registry.topics(f"projects/{project}/")
+    if topics:
+        tables.lanes.session_for(tables.layout.topics)  # Spark must find this store, and no copy
     typed, untyped = _typed(tables, topics, temporary=place is None)
     found = [*_topics(tables, topics), *typed, *_backlogs(tables, project, now)]
     wanted = sorted(found, key=lambda each: each.plain)

@@ -197,3 +197,5 @@ def test_a_session_with_another_file_system_hides_no_message_from_a_filter(
     assert [each.data for each in elsewhere.pull(subscription)] == [b"d"]
     with pytest.raises(FailedPrecondition, match="Spark finds another table there"):
         elsewhere.publish(topic, session.sql("SELECT 'g' AS data"))
+    with pytest.raises(FailedPrecondition, match="Spark finds another table there"):
+        PubSub(session, both.root, clock=both.clock).create_views(temporary=True)

@@ -150,6 +150,7 @@ def created(monkeypatch: pytest.MonkeyPatch, there: dict[str, Mapping[str, str] 
     pytest.importorskip("pyspark")
     world, catalog = InMemory(), Catalog(there)
     monkeypatch.setattr(type(world.tables), "spark", object())
+    monkeypatch.setattr(type(world.tables.lanes), "session_for", lambda *_: object())
     monkeypatch.setattr("pubsub_delta.tables.lanes.spark.views.Views", lambda *_: catalog)
     return create_views(world.tables, "local", world.now, temporary=True), catalog
 
