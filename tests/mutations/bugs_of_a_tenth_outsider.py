@@ -124,4 +124,41 @@ BUGS_OF_A_TENTH_OUTSIDER = (
         "if first + count > END_OF_POSITIONS:",
         "if first > END_OF_POSITIONS:",
     ),
+    Bug(
+        "a-lane-that-must-not-write",
+        "The lane that may not write on S3 writes there.",
+        "tables/lanes/locks.py",
+        """        refusal = None if self._refusal is None else self._refusal()
+""",
+        """        refusal = None
+""",
+    ),
+    Bug(
+        "a-range-below-zero",
+        "A range of positions that ends below zero is an error.",
+        "policy/positions.py",
+        "bitmap.remove_range(max(last, -1) + 1, self.max + 1)",
+        "bitmap.remove_range(last + 1, self.max + 1)",
+    ),
+    Bug(
+        "writes-counted-by-spans",
+        "A write of many messages counts as one acknowledgement.",
+        "policy/table_writes.py",
+        "count = counters.success + sum(map(len, spans))",
+        "count = counters.success + len(spans)",
+    ),
+    Bug(
+        "attempts-without-a-policy",
+        "Deliveries tell an attempt though there is no dead-letter policy.",
+        "delivery/leases.py",
+        "_Attempts(self.spans if self._counted else ())",
+        "_Attempts(self.spans)",
+    ),
+    Bug(
+        "a-lease-of-another-counts",
+        "Messages that another consumer has acknowledged are told as lost.",
+        "delivery/leases.py",
+        "held = union(each for each in state.spans if each.lease_id == lease.lease_id)",
+        "held = union(state.spans)",
+    ),
 )

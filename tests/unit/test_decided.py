@@ -1,10 +1,11 @@
-"""Messages whose forwarding is decided: nothing changes them until it is done (spec section 11)."""
+"""Messages whose forwarding or write is decided: nothing changes them until it is done."""
 
 from __future__ import annotations
 
-from pubsub_delta.policy import delivery
+from pubsub_delta.policy import delivery, table_writes
+from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.redelivery import decide_forwarding, forwardings, renumbered
-from tests.unit.builders import at, backlog, take, terms
+from tests.unit.builders import at, backlog, pull, take, terms
 from tests.unit.test_redelivery import SUBSCRIPTION, TOPIC, fail, numbers, permitting
 
 
@@ -28,3 +29,12 @@ def test_nothing_else_gets_the_number_that_a_forwarding_is_given_instead() -> No
     decided = decide_forwarding(worn_out, SUBSCRIPTION, TOPIC)
     assert list(numbers(decided).values()) == [[0], [1]]
     assert following.next_lease_id == number + 2
+
+
+def test_each_message_of_a_write_counts_as_acknowledged() -> None:
+    """ack_message_count: "the cumulative count of messages acknowledged", written ones, too."""
+    state, lease_id = pull(backlog(3))
+    state = table_writes.decide(state, lease_id, Positions.of([0, 2]), "lake.orders")
+    ((number, _),) = table_writes.writes(state).items()
+    state = table_writes.written(state, number, retain=False)
+    assert (state.counters.success, state.count()) == (2, 1)

@@ -152,6 +152,18 @@ def test_tables_whose_long_paths_begin_alike_have_a_lock_each(tmp_path: Path) ->
         pass
 
 
+@pytest.mark.parametrize("on_disk", [True, False])
+def test_what_must_not_be_written_is_not_locked_for_a_write(tmp_path: Path, on_disk: bool) -> None:
+    """On S3 a commit of Spark's can overwrite another: the store says which lane writes."""
+    asked = TableLocks(str(tmp_path) if on_disk else None, lambda: "Spark alone writes here")
+    with (
+        pytest.raises(FailedPrecondition, match="Spark alone writes here"),
+        asked.locked("delta.`s3://bucket/topics`"),
+    ):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_who_holds_a_lock_may_take_it_again(tmp_path: Path) -> None:
     layout, held = opened(tmp_path)
     with held.locked(layout.topics), held.locked(layout.topics, wait=False):

@@ -159,7 +159,8 @@ def test_a_range_leaves_out_what_is_before_it_and_after_it() -> None:
     found = Positions.of([0, 1, 5, 9, 10])
     assert list(found.within(1, 9)) == [1, 5, 9]
     assert list(found.within(2, 9)) == [5, 9]
-    assert list(found.within(0, 0)) == [0]
+    assert list(found.within(0, 0)) == list(found.within(-9, 0)) == [0]
+    assert list(found.within(-9, -2)) == []
 
 
 def test_of_many_scattered_positions_each_is_told_from_its_neighbours() -> None:

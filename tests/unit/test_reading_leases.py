@@ -16,10 +16,10 @@ from pubsub_delta.operations import pull
 from pubsub_delta.operations.exchange import StoreChannel
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.resources import ReceivedMessage
+from pubsub_delta.resources import DeadLetterPolicy, ReceivedMessage
 from pubsub_delta.tables.ack_state import AckStates, AckStateTables
 from tests.unit.builders import DAY, HOUR, MINUTE, at
-from tests.unit.in_memory import NAME, TOPIC, InMemory
+from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 from tests.unit.test_races import once
 
 MANY = leases._READ_AT_FIRST + 3
@@ -147,6 +147,29 @@ def test_a_lease_that_is_over_is_read_as_long_as_its_messages_are_stored() -> No
     batch = world.store.pull(NAME)
     world.be_at(DAY)
     assert [each.data for each in batch] == [b"a", b"b"]
+
+
+def test_who_reads_what_another_consumer_has_leased_since_is_told_so() -> None:
+    """It may be acknowledged there, and deleted: nothing is damaged."""
+    world = InMemory()
+    world.publish("a")
+    batch = world.store.pull(NAME)
+    world.be_at(MINUTE)
+    assert len(world.pull()) == 1
+    table = world.tables.layout.messages(world.store.get_topic(TOPIC).uid)
+    world.driver.world.lane.delete(table, ())
+    with pytest.raises(FailedPrecondition, match=r"1 of the messages .* the lease was over"):
+        list(batch)
+
+
+def test_deliveries_are_counted_with_a_dead_letter_policy_alone() -> None:
+    """``delivery_attempt``: "null without a dead-letter policy"."""
+    for policy, told in ((None, None), (DeadLetterPolicy(LETTERS, 5), 1)):
+        world = InMemory(dead_letter_policy=policy)
+        world.publish("a")
+        batch = world.store.pull(NAME)
+        assert [each.delivery_attempt for each in batch] == [told]
+        assert batch.arrow()["delivery_attempt"].to_pylist() == [told]
 
 
 def test_a_lease_begins_when_it_is_decided_however_long_the_pull_has_waited(
