@@ -57,7 +57,8 @@ def metrics_table(
         if not partly.rows:
             raise partly.error from None
         measured = list(partly.rows)
-        warnings.warn(f"not measured: {partly.error}", NotMeasuredWarning, stacklevel=3)
+        why = f"a damaged resource was not measured: {partly.error}"
+        warnings.warn(why, NotMeasuredWarning, stacklevel=3)
     return metrics_frame(spark, measured)
 
 

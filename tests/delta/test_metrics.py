@@ -119,7 +119,7 @@ def test_the_metrics_of_the_others_of_a_damaged_one_are_rows(tmp_path: Path, ben
     clock, root, found = ManualClock(), tmp_path / "store", str(tmp_path / "found")
     uid = half_broken(root, clock)
     store = PubSub(bench.spark, str(root), clock=clock)
-    with pytest.warns(NotMeasuredWarning, match=f"^not measured: .*{uid}"):
+    with pytest.warns(NotMeasuredWarning, match=f"^a damaged resource was not measured: .*{uid}"):
         rows = store.metrics_table().where("metric = 'num_undelivered_messages'").collect()
     assert [(row["labels"]["subscription"], row["value"]) for row in rows] == [("of-sound", 2)]
     with pytest.raises(DataLoss, match=uid):
