@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 from pubsub_delta.delivery import dead_letters, table_subscriptions, table_writes
 from pubsub_delta.delivery.discard import discard, forget_commits, stored_topics
@@ -236,23 +237,33 @@ def _expire_subscription(tables: Tables, uid: str, now: datetime) -> bool:
     """Delete a subscription if it is idle as it is stored now; tell whether it was deleted.
 
     Activity is written to its ack state, which is another table. So the ack state is read again
-    after the deletion, and a subscription with activity since is put back.
+    after the deletion. A subscription with activity since is put back, and so it is if nobody can
+    tell.
     """
     is_idle = partial(_is_idle, tables, now)
     taken_out = tables.registry.take_out_subscription(uid, is_idle)
     if taken_out is None:
         return False
     subscription, row = taken_out
-    if is_idle(subscription):
+    try:
+        expires = is_idle(subscription)
+    except (Exception, KeyboardInterrupt, SystemExit):
+        _put_back(tables, row)
+        raise
+    if expires:
         tables.ack_states.forget(uid)
-        return True
+    else:
+        _put_back(tables, row)
+    return expires
+
+
+def _put_back(tables: Tables, row: Mapping[str, Any]) -> None:
     if not tables.registry.put_back_subscription(row):
         raise AlreadyExists(
             "the subscription was used while it expired, and another one took its name: it is "
             "deleted, and its backlog is lost; seek a new subscription to the messages that are "
             "retained"
         )
-    return False
 
 
 def _is_idle(tables: Tables, now: datetime, subscription: Subscription) -> bool:

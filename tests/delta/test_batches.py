@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from chispa import assert_df_equality
@@ -70,6 +71,37 @@ def test_a_condition_stands_alone_and_is_a_column(bench: Bench) -> None:
             answer(ids, where=F.lit(True))
         with pytest.raises(InvalidArgument, match="is not a Column"):
             answer(where="data = 'a'")  # type: ignore[arg-type]
+    assert batch.ack().counts["success"] == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda _: F.col("nonsense") == "a",
+        lambda _: F.col("data"),
+        lambda batch: batch.df.ordering_key == "a",  # a column of another DataFrame, for Spark
+    ],
+    ids=["no column", "no condition", "another DataFrame"],
+)
+def test_what_is_no_condition_on_the_columns_of_a_batch_is_refused(
+    bench: Bench, wrong: Callable[[PulledBatch], Any]
+) -> None:
+    """ "Bad input gets a clear error of the documented class": Spark's own named other things."""
+    topic, subscription = bench.pair()
+    bench.store.publish(topic, [Message(b"a", {}, "a")])
+    batch = bench.store.pull(subscription)
+    with pytest.raises(InvalidArgument, match=r"^where: .*; a condition on the columns"):
+        batch.ack(where=wrong(batch))
+    assert batch.ack(where=F.col("ordering_key") == "a").counts["success"] == 1
+
+
+def test_ack_ids_do_not_come_from_a_stream(bench: Bench) -> None:
+    topic, subscription = bench.pair()
+    bench.store.publish(topic, ["a"])
+    batch = bench.store.pull(subscription)
+    stream = bench.spark.readStream.format("rate").load().select(F.lit("x").alias("ack_id"))
+    with pytest.raises(InvalidArgument, match="a streaming DataFrame; a batch one is accepted"):
+        bench.store.acknowledge(subscription, stream)
     assert batch.ack().counts["success"] == 1
 
 

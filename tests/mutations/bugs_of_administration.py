@@ -154,7 +154,7 @@ BUGS_OF_ADMINISTRATION = (
         "expires-in-use",
         "A subscription that somebody used while it expired stays deleted.",
         _MAINTAIN,
-        "    if is_idle(subscription):\n        tables.ack_states",
+        "    if expires:\n        tables.ack_states",
         "    if row:\n        tables.ack_states",
     ),
     Bug(
@@ -332,5 +332,12 @@ BUGS_OF_ADMINISTRATION = (
         _MAINTAIN,
         "_tell(report, subscription.name, done.problem)",
         "report.problems[subscription.name] = done.problem",
+    ),
+    Bug(
+        "an-expiring-subscription-goes-with-its-storage",
+        "A storage that is away while a subscription expires deletes it, used or not.",
+        _MAINTAIN,
+        "        _put_back(tables, row)\n        raise",
+        "        raise",
     ),
 )

@@ -13,6 +13,22 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK = (
         "",
     ),
     Bug(
+        "a-condition-of-another-frame-fails-in-spark",
+        "A condition on another DataFrame is refused by Spark, which names neither it nor a way.",
+        "tables/lanes/spark/frames.py",
+        "    except AnalysisException as error:",
+        "    except ArithmeticError as error:",
+        needs_spark=("tests/delta/test_batches.py",),
+    ),
+    Bug(
+        "ack-ids-of-a-stream",
+        "A streaming DataFrame of ack ids is refused by Spark, in its own words.",
+        "operations/acknowledge.py",
+        "    if frame.isStreaming:",
+        "    if frame is None:",
+        needs_spark=("tests/delta/test_batches.py",),
+    ),
+    Bug(
         "a-look-that-is-cached",
         "A topic is read as it was when the session cached an earlier look at it.",
         "tables/lanes/spark/frames.py",

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from pubsub_delta import ExpirationPolicy, ManualClock, Snapshot
-from pubsub_delta.errors import Aborted, NotFound
+from pubsub_delta.errors import Aborted, NotFound, Unavailable
 from pubsub_delta.operations import maintain
 from pubsub_delta.operations.exchange import StoreChannel
 from pubsub_delta.operations.pull import finish_micro_batch
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.iam import Binding, IamPolicy
+from pubsub_delta.tables.ack_state import AckStates
 from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.registry import Registry
 from tests.model.memory import LAYOUT
@@ -109,6 +110,28 @@ def test_who_uses_it_while_it_is_deleted_keeps_it(monkeypatch: pytest.MonkeyPatc
     at_its_deletion(monkeypatch, use)
     assert expired(store) == []
     assert store.store.get_subscription(NAME) == stored
+
+
+def test_it_is_kept_if_nobody_can_tell_whether_it_was_used_while_it_was_deleted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A storage that is away for a moment deletes nothing; the next run does."""
+    store = idle_after_a_day()
+    stored = store.store.get_subscription(NAME)
+    store.be_at(2 * DAY)
+
+    def away(*_: Any) -> None:
+        raise Unavailable("the storage is away")
+
+    def lose_the_storage() -> None:
+        monkeypatch.setattr(AckStates, "read", away)
+
+    at_its_deletion(monkeypatch, lose_the_storage)
+    report = store.store.maintain(dead_letters=False, retention=False)
+    assert (report.expired, list(report.problems)) == ([], [FULL_NAME])
+    assert store.store.get_subscription(NAME) == stored
+    monkeypatch.undo()
+    assert expired(store) == [FULL_NAME]
 
 
 def test_who_may_use_it_may_still_use_it_when_it_is_put_back(

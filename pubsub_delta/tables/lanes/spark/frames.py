@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
+from pubsub_delta.errors import InvalidArgument, first_line
 from pubsub_delta.policy.ack_state import Span
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.session import check_reading
@@ -94,11 +96,17 @@ def chosen(
     """Return the messages of a lease that fulfil a condition on the columns of BATCH.
 
     Spark reads only the columns of the condition. It refers to them by name, and not as columns of
-    another DataFrame.
+    another DataFrame; else, or if it is no condition, InvalidArgument.
     """
     rows = _of_lease(spark, table, spans, subscription_uid, lease_id, counted, ordered=False)
-    with translating_errors(table):
-        return fold(rows.where(where), sum(map(len, spans)))
+    try:
+        with translating_errors(table):
+            return fold(rows.where(where), sum(map(len, spans)))
+    except AnalysisException as error:
+        raise InvalidArgument(
+            f"where: {first_line(error)}; a condition on the columns of the batch by their names "
+            "is accepted, as F.col('ordering_key') == 'a'"
+        ) from error
 
 
 def _of_lease(
