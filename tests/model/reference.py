@@ -262,13 +262,16 @@ class Reference:
     # The job
 
     def must_expire(self) -> list[str]:
-        """Return the subscriptions and snapshots that the job deletes."""
+        """Return the subscriptions and snapshots that the job tells as deleted.
+
+        The remains of an expired snapshot go untold, if a living one has its name by now.
+        """
         idle = [
             each.name
             for each in self.subscriptions.values()
             if each.fields.ttl is not None and self.now - each.active > each.fields.ttl
         ]
-        return idle + [n for n in self.snapshots if self.snapshot(n) is None] + self.replaced
+        return idle + [n for n in (*self.snapshots, *self.replaced) if self.snapshot(n) is None]
 
     def may_expire(self) -> set[str]:
         """Return what it may delete besides.
