@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 
 from pubsub_delta.errors import NotFound
-from pubsub_delta.names import ResourceName
+from pubsub_delta.names import ResourceName, subscription_name
 from pubsub_delta.policy import delivery, replay, retention
 from pubsub_delta.policy.ack_state import Absorbed, AckState, Span, union
 from pubsub_delta.policy.filters import parse_filter
@@ -107,6 +107,14 @@ def find_source(tables: Tables, name: ResourceName) -> Source | None:
     """Return a subscription with its topic's messages, also a detached one, or None."""
     found = tables.registry.source(str(name))
     return None if found is None else source_of(tables, *found)
+
+
+def still_attached(tables: Tables, subscription: Subscription) -> Source | None:
+    """Return a subscription as it is now; None if it was deleted or detached since it was read."""
+    found = find_source(tables, subscription_name(subscription.name, ""))
+    if found is None or found.uid != subscription.uid or found.subscription.detached:
+        return None
+    return found
 
 
 def source_of(tables: Tables, subscription: Subscription, topic_uid: str) -> Source:

@@ -173,9 +173,8 @@ def update_subscription(
     _check_dead_letter_topic(tables, policy)
     if "table_config" in changes:
         table_writes.check(tables, replace(before, table_config=changes["table_config"]))
-    found = sources.find_source(tables, name) if _TERMS & changes.keys() else None
-    if found is not None and found.uid == before.uid and not found.subscription.detached:
-        source = found
+    source = sources.still_attached(tables, before) if _TERMS & changes.keys() else None
+    if source is not None:
 
         def settle(state: AckState) -> tuple[AckState, None]:
             state = source.catch_up(state, now)

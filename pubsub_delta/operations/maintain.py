@@ -12,7 +12,7 @@ from typing import Any
 
 from pubsub_delta.delivery import dead_letters, table_subscriptions, table_writes
 from pubsub_delta.delivery.discard import discard, forget_commits, stored_topics
-from pubsub_delta.delivery.sources import Source, find_source, source_of
+from pubsub_delta.delivery.sources import Source, source_of, still_attached
 from pubsub_delta.durations import Duration, parse_duration_within
 from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound, class_name, counted
 from pubsub_delta.names import subscription_name
@@ -141,7 +141,8 @@ def _write_tables(tables: Tables, clock: Callable[[], datetime], report: Mainten
             try:
                 count, problem = _write_table(tables, subscription, clock, dry_run=report.dry_run)
             except (NotFound, FailedPrecondition):
-                if _writes_still(tables, subscription):
+                source = still_attached(tables, subscription)
+                if source is not None and source.subscription.table_config is not None:
                     raise
                 continue
             if count:
@@ -164,21 +165,13 @@ def _write_table(
     return 0 if problem else state.count(State.AVAILABLE, State.WRITING), problem
 
 
-def _writes_still(tables: Tables, subscription: Subscription) -> bool:
-    """Return whether a subscription has not ended meanwhile, and is still written to a table."""
-    found = tables.registry.source(subscription.name)
-    if found is None or found[0].uid != subscription.uid or found[0].detached:
-        return False
-    return found[0].table_config is not None
-
-
 def _forward_all(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
     for subscription, _ in tables.registry.sources():
         if subscription.detached:
             continue
         with _reporting(report, subscription.name):
-            source = find_source(tables, subscription_name(subscription.name, ""))  # as it is now
-            if source is None or source.uid != subscription.uid or source.subscription.detached:
+            source = still_attached(tables, subscription)
+            if source is None:
                 continue
             if report.dry_run:
                 state = tables.ack_states.read(source.uid)

@@ -259,14 +259,14 @@ BUGS_OF_ADMINISTRATION = (
         "update-refuses-detached",
         "An update fails if somebody detaches the subscription while it is made.",
         _ADMINISTER,
-        "found = sources.find_source(tables, name) if",
-        "found = sources.source(tables, name) if",
+        "source = sources.still_attached(tables, before) if",
+        "source = sources.source(tables, name) if",
     ),
     Bug(
         "ended-writes-told-as-problem",
         "A table subscription that is deleted while maintain runs is told as a problem.",
         _MAINTAIN,
-        "if _writes_still(tables, subscription):",
+        "if source is not None and source.subscription.table_config is not None:",
         "if subscription.table_config is not None:",
     ),
     Bug(
@@ -309,8 +309,8 @@ BUGS_OF_ADMINISTRATION = (
         "maintain-forwards-by-an-old-policy",
         "maintain forwards dead letters by a policy that was cleared since the run began.",
         _MAINTAIN,
-        'source = find_source(tables, subscription_name(subscription.name, ""))  # as it is now',
-        "source = source_of(tables, subscription, _)",
+        "source = still_attached(tables, subscription)\n            if source is None:",
+        "source = source_of(tables, subscription, _)\n            if source is None:",
     ),
     Bug(
         "damaged-table-ends-all-views",
