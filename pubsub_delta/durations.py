@@ -51,6 +51,14 @@ def exactly(seconds: Fraction | int) -> timedelta:
     return timedelta(microseconds=ceil(seconds * _MICROSECONDS))
 
 
+def parse_duration_from_zero(value: Duration, field: str) -> timedelta:
+    """Return a duration; InvalidArgument if it is negative."""
+    duration = parse_duration(value, field)
+    if duration < timedelta(0):
+        raise InvalidArgument(f"{field}: {duration} is negative; from 0 is accepted")
+    return duration
+
+
 def parse_duration_within(
     value: Duration, field: str, shortest: timedelta, longest: timedelta
 ) -> timedelta:

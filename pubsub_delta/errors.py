@@ -130,9 +130,9 @@ class ResourceExhausted(PubSubError):
 
 
 class Unavailable(PubSubError):
-    """The storage is full or cannot be reached, or a server is shutting down. Nothing was written.
+    """The storage is full or cannot be reached, or a server is shutting down.
 
-    A later try can succeed.
+    No message was published, and the call can be repeated. A later try can succeed.
     """
 
     code = "UNAVAILABLE"

@@ -11,7 +11,7 @@ from operator import eq
 from typing import Any, TypeVar, overload
 
 from pubsub_delta.clock import FIRST_TIME
-from pubsub_delta.durations import Duration, parse_duration
+from pubsub_delta.durations import Duration, parse_duration, parse_duration_from_zero
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.schemas import SchemaSettings
 from pubsub_delta.table_config import TableConfig
@@ -305,9 +305,7 @@ def _must_be_positive(field: str, value: object) -> None:
 
 
 def _keep_duration(settings: object, owner: str, name: str) -> None:
-    duration = parse_duration(getattr(settings, name), f"{owner}.{name}")
-    if duration < timedelta(0):
-        raise InvalidArgument(f"{owner}.{name}: {duration} is negative; from 0 is accepted")
+    duration = parse_duration_from_zero(getattr(settings, name), f"{owner}.{name}")
     object.__setattr__(settings, name, duration)
 
 

@@ -128,7 +128,10 @@ def commit(
     decision = tables.ack_states.change(source.uid, decide, prefetching)
     problem = decision.problem
     if decision.forwarding:
-        problem = dead_letters.forward(tables, source, now).problem or problem
+        try:
+            problem = dead_letters.forward(tables, source, now).problem or problem
+        except Exception as error:  # the commit has landed: an error would deny its acks and lease
+            problem = dead_letters.not_forwarded_yet(source, error)
     if problem:
         warnings.warn(problem, DeadLetterWarning, stacklevel=5)
     written = table_writes.Finished()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
+from pubsub_delta.durations import Duration, parse_duration_from_zero
 from pubsub_delta.methods.store import Store
 from pubsub_delta.operations import publish, read
 from pubsub_delta.resources import BatchSettings, FlowControl, Message, PublishFlowControl
+from pubsub_delta.tables.lanes.retries import repeat_in_time
 
 if TYPE_CHECKING:  # imported in each method: most programs use one of them, or none
     from pyspark.sql import DataFrame
@@ -18,6 +22,8 @@ if TYPE_CHECKING:  # imported in each method: most programs use one of them, or 
     from pubsub_delta.publisher import Publisher
     from pubsub_delta.streaming import Process, Trigger
     from pubsub_delta.subscriber import StreamingPull
+
+logger = logging.getLogger("pubsub_delta")
 
 _FLOW_CONTROL = FlowControl()
 _BATCH_SETTINGS = BatchSettings()
@@ -68,23 +74,32 @@ def publisher(
     *,
     batch_settings: BatchSettings = _BATCH_SETTINGS,
     flow_control: PublishFlowControl = _PUBLISH_FLOW_CONTROL,
+    total_timeout: Duration = "60s",
 ) -> Publisher:
     """Return a publisher of single messages, for many threads.
 
     It commits them in batches; each ``publish`` returns a future of the message id. Beyond the
     limits of ``flow_control`` a ``publish`` waits, unless ``limit_exceeded_behavior`` says
-    otherwise. NotFound without the topic.
+    otherwise. A commit that wrote nothing, as the storage was away or other writers were faster, is
+    made again for ``total_timeout``, and a warning is logged each time. NotFound without the topic.
     """
     from pubsub_delta.publisher import Publisher
 
-    name = self._topic(topic)
+    name, most = self._topic(topic), parse_duration_from_zero(total_timeout, "total_timeout")
     self._tables.topic(name)
 
     def commit(batch: Sequence[Message]) -> Sequence[str]:
         found, now = self._tables.topic(name), self._clock.now()
         return list(publish.publish(self._tables, found, batch, now, None).message_ids)
 
-    return Publisher(commit, batch_settings, flow_control)
+    def warn(error: BaseException) -> None:
+        logger.warning("%s: messages were not published, and are tried again: %s", name, error)
+
+    return Publisher(
+        lambda batch: repeat_in_time(partial(commit, batch), most, warn),
+        batch_settings,
+        flow_control,
+    )
 
 
 def subscribe_stream(

@@ -8,7 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from pubsub_delta.delivery import schemas, sources, table_writes
-from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound, counted
+from pubsub_delta.errors import (
+    AlreadyExists,
+    FailedPrecondition,
+    NotFound,
+    Unknown,
+    counted,
+    first_line,
+)
 from pubsub_delta.names import ResourceName, topic_name
 from pubsub_delta.policy import fields as rules
 from pubsub_delta.policy import retention
@@ -287,7 +294,7 @@ def _keep_dead_letter_topic(
     A deletion reads the topic's row, then looks for such subscriptions, and then replaces the row
     that it read. So this call writes the row: either the deletion fails and looks again, or it was
     faster, and the subscription does not get the topic. Nor does it where the row cannot be
-    written.
+    written. Unknown if the policy can neither be protected nor be taken back.
     """
     if policy is None:
         return
@@ -295,8 +302,15 @@ def _keep_dead_letter_topic(
         topic = tables.registry.topic(policy.dead_letter_topic)
         if topic is None or not tables.registry.change_topic(topic.uid, {}):
             raise _no_dead_letter_topic(policy)
-    except (Exception, KeyboardInterrupt, SystemExit):
-        undo()
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        try:
+            undo()
+        except Exception as failed:
+            raise Unknown(
+                f"dead_letter_policy: it is stored, and could not be taken back "
+                f"({first_line(failed)}) when it was not known whether its topic "
+                f"{policy.dead_letter_topic} still exists; look whether it does"
+            ) from error
         raise
 
 

@@ -229,8 +229,8 @@ BUGS_OF_AN_EIGHTH_OUTSIDER = (
         "commit-of-another-block-is-ours",
         "A Conflict of an idempotent publish that another process has landed counts as this one's.",
         "tables/messages/messages.py",
-        "if commit is None or commit.first_position != first:",
-        "if commit is None:",
+        "return commit is not None and commit.first_position == first",
+        "return commit is not None",
     ),
     Bug(
         "ordering-key-replaces-nothing",

@@ -16,8 +16,8 @@ BUGS_OF_INTERRUPTS = (
         "interrupted-dead-letter-policy-stays",
         "Ctrl-C while a dead-letter topic is given leaves it unprotected.",
         "operations/administer.py",
-        "except (Exception, KeyboardInterrupt, SystemExit):",
-        "except Exception:",
+        "except (Exception, KeyboardInterrupt, SystemExit) as error:",
+        "except Exception as error:",
     ),
     Bug(
         "announcement-outside-of-what-is-undone",

@@ -173,4 +173,74 @@ BUGS_OF_STORAGES = (
         "return repeat_on_conflict(lambda: self._lane.compact(self._table), self._table)",
         "return self._lane.compact(self._table)",
     ),
+    Bug(
+        "publish-that-landed-is-denied",
+        "A publish whose storage goes away after its commit is told as not written.",
+        "operations/publish.py",
+        """        is_received = tables.is_received(uid)
+    except Exception:
+        return
+""",
+        """        is_received = tables.is_received(uid)
+    except KeyError:
+        return
+""",
+    ),
+    Bug(
+        "publish-in-doubt-is-told-as-unavailable",
+        "A publish that may have landed is told as not written, and sent again.",
+        "tables/messages/messages.py",
+        """        except Exception as failed:
+            raise Unknown(""",
+        """        except Exception as failed:
+            raise failed
+            raise Unknown(""",
+    ),
+    Bug(
+        "publish-is-looked-for-after-conflicts-only",
+        "A publish that may have landed is told as not written where its storage is away.",
+        "tables/messages/messages.py",
+        """            except Exception as error:
+                # Also""",
+        """            except Conflict as error:
+                # Also""",
+    ),
+    Bug(
+        "dead-letters-that-wait-deny-the-lease",
+        "A pull whose dead letters cannot be forwarded now raises, and its messages wait leased.",
+        "delivery/consuming.py",
+        "except Exception as error:  # the commit has landed",
+        "except KeyError as error:  # the commit has landed",
+    ),
+    Bug(
+        "subscription-in-doubt-is-told-as-not-created",
+        "A subscription that could not be taken back is told as not created, and then exists.",
+        "operations/administer.py",
+        """        except Exception as failed:
+            raise Unknown(""",
+        """        except Exception as failed:
+            raise failed
+            raise Unknown(""",
+    ),
+    Bug(
+        "publisher-gives-up-at-once",
+        "A storage that is away for a moment fails the messages of a publisher, and pauses keys.",
+        "tables/lanes/retries.py",
+        "stop=stop_after_delay(total_timeout),",
+        "stop=stop_after_attempt(1),",
+    ),
+    Bug(
+        "publisher-ignores-its-total-timeout",
+        "A publisher whose storage stays away never tells it.",
+        "methods/streams.py",
+        "repeat_in_time(partial(commit, batch), most, warn)",
+        "repeat_in_time(partial(commit, batch), 3600 * (most + most.resolution), warn)",
+    ),
+    Bug(
+        "publisher-repeats-what-may-be-published",
+        "A publisher publishes twice what landed without an answer.",
+        "tables/lanes/retries.py",
+        "retry=retry_if_exception_type((Aborted, Unavailable)),",
+        "retry=retry_if_exception_type(Exception),",
+    ),
 )

@@ -103,6 +103,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "operations/iam.py": ("server_iam",),
     "tables/registry/iam_policies.py": ("server_iam", "server_access_changes"),
     "delivery/consuming.py": (
+        "protocol/test_outages",
         "lanes/test_table_given",
         "consumer_calls",
         "expiration",
@@ -127,6 +128,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "arrow_from_elsewhere",
     ),
     "operations/administer.py": (
+        "protocol/test_outages",
         "lanes/test_table_writes",
         "update_calls",
         "successors",
@@ -167,6 +169,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "operations/metrics.py": ("metrics_of_a_store", "update_calls", "lanes/test_damaged_metrics"),
     "operations/views.py": ("views",),
     "operations/publish.py": (
+        "protocol/test_outages",
         "publish_calls",
         "restored",
         "tables_in_memory",
@@ -252,6 +255,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/ack_state/tables.py": ("tables_in_memory", "lanes/test_ack_states"),
     "tables/lanes/locks.py": ("locks",),
     "tables/messages/messages.py": (
+        "protocol/test_outages",
         "tables_in_memory",
         "cleaned_logs",
         "maintenance_problems",
@@ -314,7 +318,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "methods/metrics.py": ("exporter", "metrics_of_a_store", "wrong_arguments"),
     "methods/schemas.py": ("schema_calls", "lanes/test_far_clocks"),
     "tables/lanes/spark/ticks.py": ("ticks",),
-    "methods/streams.py": ("publisher", "successors", "reading_leases"),
+    "methods/streams.py": ("protocol/test_outages", "publisher", "successors", "reading_leases"),
     "tables/store.py": ("races", "publish_calls", "lost_registry"),
     "streaming.py": ("micro_batches", "wrong_arguments"),
     "micro_batch_lease.py": (
@@ -355,7 +359,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/lanes/direct/maintenance.py": ("lanes/test_upkeep",),
     "tables/lanes/direct/storage.py": ("lanes_choice",),
-    "tables/lanes/retries.py": ("storage_failures", "swaps"),
+    "tables/lanes/retries.py": ("protocol/test_outages", "storage_failures", "swaps"),
     "tables/lanes/storage_errors.py": ("storage_failures", "lanes/test_failing_disks"),
     "tables/messages/sizes.py": ("publish_calls", "find", "metrics_of_a_store"),
     "tables/registry/rows.py": ("lanes/test_registry", "tables_in_memory", "registry_rows"),

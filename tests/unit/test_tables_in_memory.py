@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from pubsub_delta import DataLoss, DeadLetterPolicy, FailedPrecondition
-from pubsub_delta.errors import DeadLetterWarning
 from pubsub_delta.policy.ack_ids import END_OF_POSITIONS
 from pubsub_delta.tables.lanes.protocol import Conflict
 from pubsub_delta.tables.messages.messages import Messages
@@ -309,8 +308,6 @@ def test_dead_letters_land_once_whoever_dies_in_between(monkeypatch: pytest.Monk
 def test_dead_letters_land_once_though_the_answer_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     world = exhausted()
     once(monkeypatch, "append", after(ConnectionError("the answer was lost")))
-    with pytest.warns(DeadLetterWarning, match="the answer was lost"):
-        world.pull()
     assert world.pull() == []
     assert world.stored(LETTERS) == ["a"]
     assert world.backlog() == {}

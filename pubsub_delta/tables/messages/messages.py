@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from pubsub_delta.clock import start_of_day, to_micros
+from pubsub_delta.errors import DataLoss, InvalidArgument, Unknown, first_line
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.schemas.validation import SchemaValidator
 from pubsub_delta.policy.transactions import ANNOUNCEMENTS
 from pubsub_delta.tables.lanes.choice import Lanes
 from pubsub_delta.tables.lanes.protocol import Append, Conflict, LoggedCommit, Where
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
+from pubsub_delta.tables.lanes.storage_errors import StorageRefused
 from pubsub_delta.tables.messages.commits import History, publish_metadata
 from pubsub_delta.tables.messages.position_allocator import PositionAllocator
 from pubsub_delta.tables.messages.stored import StoredMessages, day_of
@@ -74,16 +76,33 @@ class Messages(StoredMessages):
             known_version = self.history.newest_version()
             try:
                 made = self._lane.append(self._table, stamped, metadata, transaction, known_version)
-            except Conflict:
-                # The client of an object store repeats a put whose response was lost, and can then
-                # find its own commit, which is not a lost race.
-                commit = self.history.published_as(publish_id)
-                if commit is None or commit.first_position != first:
+            except Exception as error:
+                # Also a Conflict: the client of an object store repeats a put whose response was
+                # lost, and can then find its own commit, which is not a lost race.
+                if not self._has_landed(publish_id, first, error):
                     raise
                 made = Append(landed=True)
             if made.version is not None:
                 self.history.add(LoggedCommit(made.version, publish_time, "WRITE", {}, metadata))
         return Positions.between(first, first + count - 1) if made else None
+
+    def _has_landed(self, publish_id: str, first: int, error: Exception) -> bool:
+        """Return whether a commit that was told as failed has landed; Unknown if nobody can tell.
+
+        ``first``: its first position; an earlier publish of the same id has another one.
+        """
+        if isinstance(error, StorageRefused):
+            return False
+        try:
+            commit = self.history.published_as(publish_id)
+        except DataLoss:
+            raise
+        except Exception as failed:
+            raise Unknown(
+                f"{self._table}: a publish was sent, its answer was lost ({first_line(error)}), "
+                f"and it cannot be looked for now ({first_line(failed)}); it may have landed"
+            ) from error
+        return commit is not None and commit.first_position == first
 
     def reserve(self, count: int) -> int:
         """Reserve a range of positions for files that tasks write, and return the first one."""
@@ -122,17 +141,24 @@ class Messages(StoredMessages):
         count = partitions * publishing.ROWS_OF_PARTITION
         first = self._allocator.reserve(self._positions_table, count, self.history)
         metadata = publish_metadata(publish_time, publish_id, first, first + count, None)
-        return publishing.append_frame(
-            writer,
-            self._table,
-            rows,
-            first,
-            publish_time,
-            metadata,
-            transaction,
-            partitions,
-            validator,
-        )
+        try:
+            return publishing.append_frame(
+                writer,
+                self._table,
+                rows,
+                first,
+                publish_time,
+                metadata,
+                transaction,
+                partitions,
+                validator,
+            )
+        except (InvalidArgument, publishing.TooManyPartitions):
+            raise
+        except Exception as error:
+            if not self._has_landed(publish_id, first, error):
+                raise
+            return True
 
     def announce_discard(self, time: datetime, discard_id: str) -> None:
         """Commit, without a message, that what was published before a time is about to be deleted.
