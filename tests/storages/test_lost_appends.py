@@ -6,13 +6,14 @@ docs/guarantees.md: "A publish lands once, whatever becomes of its answer."
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pubsub_delta import PubSub
+from pubsub_delta import PubSub, Unknown
 from pubsub_delta.clock import SystemClock
 from pubsub_delta.datasource import writing
 from tests.storages.proxy import Fault
@@ -74,6 +75,27 @@ def test_a_publish_whose_answer_is_lost_is_one_commit(
     storage.proxy.set()
     assert len(publishes(store)) == 1
     assert [m.data for m in store.pull("billing")] == [b"a", b"b"]
+
+
+def test_a_publish_whose_storage_goes_away_with_its_answer_is_in_doubt(
+    storage: Storage, store: PubSub
+) -> None:
+    """Unknown: a commit was sent, and nobody can tell; Unavailable would say it was not written."""
+    storage.proxy.take()
+    storage.proxy.set(LOST)
+
+    def go_away() -> None:
+        while storage.proxy.left()[0].times:
+            time.sleep(0.01)
+        storage.proxy.set(Fault("reset", "*", times=None))
+
+    away = threading.Thread(target=go_away)
+    away.start()
+    with pytest.raises(Unknown, match="it may have landed"):
+        store.publish("orders", ["a"])
+    away.join()
+    storage.proxy.set()
+    assert [m.data for m in store.pull("billing")] == [b"a"]
 
 
 def test_what_was_acknowledged_does_not_come_again_with_a_second_attempt_of_its_publish(
