@@ -13,7 +13,7 @@ from types import TracebackType
 from pubsub_delta.callbacks import Callbacks, PulledMessage
 from pubsub_delta.delivery.leases import LeasedMessages
 from pubsub_delta.delivery.table_writes import cannot_pull
-from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument, Unavailable
+from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument, Unavailable, Unknown
 from pubsub_delta.operations.exchange import Channel
 from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
 from pubsub_delta.policy.fields import check_function
@@ -28,8 +28,8 @@ _DEFAULTS = FlowControl()
 _EXTENSION_SECONDS = (10, 600)
 _LAST_REQUESTS = 5
 """How often to try the last request if it is not written."""
-_TEMPORARY = (Aborted, Unavailable)
-"""The errors after which nothing was written, and the next request can be."""
+_TEMPORARY = (Aborted, Unavailable, Unknown)
+"""The errors after which the next request says again what this one said."""
 
 EXIT_SECONDS = 10.0
 """The time that callbacks have when the interpreter exits."""
@@ -271,11 +271,9 @@ class StreamingPull:
         which = self._subscription
         logger.warning("%s: messages were not read; it is tried again: %s", which, error)
 
-    def _log_lost(self, error: Aborted | Unavailable) -> None:
+    def _log_lost(self, error: Exception) -> None:
         which = self._subscription
-        logger.warning(
-            "%s: acks and leases were not written, and are tried again: %s", which, error
-        )
+        logger.warning("%s: acks and leases are to be written again: %s", which, error)
 
     def _load(self) -> None:
         """Read leased messages, the oldest first, while flow control has room for their bytes.

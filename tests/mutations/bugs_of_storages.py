@@ -72,8 +72,8 @@ BUGS_OF_STORAGES = (
         "full-disk-ends-a-streaming-pull",
         "A disk that is full for a moment ends the StreamingPull of a program.",
         "subscriber.py",
-        "_TEMPORARY = (Aborted, Unavailable)",
-        "_TEMPORARY = (Aborted,)",
+        "_TEMPORARY = (Aborted, Unavailable, Unknown)",
+        "_TEMPORARY = (Aborted, Unknown)",
     ),
     Bug(
         "a-later-version-is-written-over",
@@ -242,5 +242,12 @@ BUGS_OF_STORAGES = (
         "tables/lanes/retries.py",
         "retry=retry_if_exception_type((Aborted, Unavailable)),",
         "retry=retry_if_exception_type(Exception),",
+    ),
+    Bug(
+        "outcome-in-doubt-ends-a-pull",
+        "An ack whose answer was lost while others were busy ends `store.subscribe()`.",
+        "subscriber.py",
+        "_TEMPORARY = (Aborted, Unavailable, Unknown)",
+        "_TEMPORARY = (Aborted, Unavailable)",
     ),
 )

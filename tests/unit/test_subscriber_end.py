@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from pubsub_delta.callbacks import PulledMessage
-from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound, Unavailable
+from pubsub_delta.errors import (
+    Aborted,
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    Unavailable,
+    Unknown,
+)
 from pubsub_delta.policy.ack_state import State
 from pubsub_delta.resources import DeadLetterPolicy
 from pubsub_delta.subscriber import StreamingPull
@@ -51,7 +58,7 @@ def test_what_an_aborted_exchange_asked_for_is_asked_again(
     eventually(lambda: store.unacked == [1, 3])
     warnings = [record for record in caplog.records if record.levelno == logging.WARNING]
     assert [record.name for record in warnings] == ["pubsub_delta"] * 2
-    told = "projects/p/subscriptions/s: acks and leases were not written, and are tried again: "
+    told = "projects/p/subscriptions/s: acks and leases are to be written again: "
     assert warnings[1].getMessage() == told + "lost again"
 
 
@@ -64,6 +71,18 @@ def test_a_storage_that_is_full_for_a_while_ends_no_pull(start: Start, where: st
     eventually(lambda: len(work.called) == 4)
     assert pull.running()
     assert not getattr(store, where)
+
+
+def test_an_outcome_that_nobody_can_tell_ends_no_pull(start: Start) -> None:
+    # docs/errors/unknown.md: "`ack`, `nack`: repeat it: acknowledged messages stay acknowledged"
+    store, work = Store([1] * 2), Work(leave)
+    pull = start(store, work, max_messages=2)
+    eventually(lambda: len(work.called) == 2)
+    store.errors = [Unknown("its answer was lost")]
+    responses = [message.ack_with_response() for message in work.called]
+    assert [response.result(10) for response in responses] == ["success"] * 2
+    assert pull.running()
+    assert store.unacked == []
 
 
 @pytest.mark.parametrize("where", ["exchange", "receive"])
