@@ -15,6 +15,7 @@ from pubsub_delta.session import is_remote
 from pubsub_delta.tables.ack_state import StoredAckState
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import Conflict
+from pubsub_delta.tables.lanes.spark.lane import SparkLane
 from tests.conftest import Bench
 
 
@@ -175,6 +176,29 @@ def test_a_commit_that_failed_and_did_not_land_is_an_error(
     with pytest.raises(ConnectionError):
         store.pull(subscription)
     assert [m.data for m in store.pull(subscription)] == [b"a"]
+
+
+@pytest.mark.parametrize("landed", [True, False])
+def test_a_dataframe_whose_answer_was_lost_is_published_if_it_landed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, landed: bool
+) -> None:
+    """A commit is found again by its publish id when its answer is lost."""
+    topic, subscription = bench.pair()
+    real = SparkLane.append_frame
+
+    def lost(*args: Any, **named: Any) -> bool:
+        if landed:
+            real(*args, **named)
+        raise ConnectionError("the answer was lost")
+
+    monkeypatch.setattr(SparkLane, "append_frame", lost)
+    frame = bench.spark.createDataFrame([("a",), ("b",)], "data string")
+    if landed:
+        assert len(bench.store.publish(topic, frame).message_ids) == 2
+    else:
+        with pytest.raises(ConnectionError):
+            bench.store.publish(topic, frame)
+    assert len(list(bench.store.pull(subscription))) == 2 * landed
 
 
 def test_a_damaged_bitmap_is_data_loss_and_not_fewer_messages(bench: Bench) -> None:

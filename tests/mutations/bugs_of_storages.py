@@ -250,4 +250,16 @@ BUGS_OF_STORAGES = (
         "_TEMPORARY = (Aborted, Unavailable, Unknown)",
         "_TEMPORARY = (Aborted, Unavailable)",
     ),
+    Bug(
+        "dataframe-that-landed-is-an-error",
+        "A DataFrame whose answer was lost is told as failed, and published again.",
+        "tables/messages/messages.py",
+        """            if not self._has_landed(publish_id, first, error):
+                raise
+            return True
+""",
+        """            raise
+""",
+        needs_spark=("tests/delta/test_concurrency.py",),
+    ),
 )
