@@ -258,6 +258,7 @@ def test_the_tables_that_were_used_last_stay_open(
     [
         ("client error (Connect): tcp connect error", Unavailable),
         ("invalid peer certificate: UnknownIssuer", Unavailable),
+        ("Server returned non-2xx status code: 503 Service Unavailable", Unavailable),
         ("something else", OSError),
     ],
 )
@@ -268,5 +269,5 @@ def test_a_table_that_cannot_be_opened_tells_why(
         raise OSError(text)
 
     monkeypatch.setattr(open_tables, "DeltaTable", fail)
-    with pytest.raises(expected, match=r"connect|certificate|something else"):
+    with pytest.raises(expected, match=r"connect|certificate|cannot do it now|something else"):
         lane.open_tables.opened("delta.`s3a://bucket/topic`")

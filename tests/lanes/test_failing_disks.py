@@ -55,7 +55,7 @@ def test_a_permission_that_is_missing_does_not_come_by_waiting() -> None:
 def test_a_connection_that_fails_is_no_disk() -> None:
     """It is told as that of a storage that cannot be reached."""
     text = "error sending request for url (http://localhost:9/x): tcp connect error (os error 110)"
-    with pytest.raises(OSError, match="tcp connect error"):
+    with pytest.raises(Unavailable, match="cannot be reached"):
         translated(OSError(text), "delta.`s3://bucket/x`")
 
 

@@ -30,7 +30,7 @@ BUGS_OF_STORAGES = (
         "table-that-was-created-is-an-error",
         "A topic cannot be created while the storage loses the answers to the creation of tables.",
         _TABLES,
-        "except (Conflict, *FAILURES):",
+        "except (Conflict, Unavailable, *FAILURES):",
         "except Conflict:",
     ),
     Bug(
@@ -163,7 +163,7 @@ BUGS_OF_STORAGES = (
         "publish-without-upkeep-is-told-as-failed",
         "A publish after which no files can be joined is told as failed, though it has landed.",
         "tables/lanes/direct/tables.py",
-        "with suppress(FailedPrecondition, *FAILURES):",
+        "with suppress(PubSubError, *FAILURES):",
         "with suppress(*FAILURES):",
     ),
     Bug(
@@ -261,5 +261,19 @@ BUGS_OF_STORAGES = (
         """            raise
 """,
         needs_spark=("tests/delta/test_concurrency.py",),
+    ),
+    Bug(
+        "busy-storage-is-no-error-of-ours",
+        "A storage that is busy, or resets connections, ends consumers by an OSError.",
+        _FAILURES,
+        "refused(table, error) or unreachable(table, error) or translate_error_of(table, error)",
+        "refused(table, error) or translate_error_of(table, error)",
+    ),
+    Bug(
+        "any-answer-is-a-storage-that-is-busy",
+        "An object store without conditional puts is told as one that is busy, and asked for ever.",
+        _FAILURES,
+        "if answer[1] not in _TEMPORARY_ANSWERS:",
+        "if False:",
     ),
 )

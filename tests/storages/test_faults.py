@@ -17,8 +17,10 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pubsub_delta import DeadLetterPolicy, ManualClock, PubSub, TableConfig
+from pubsub_delta import DeadLetterPolicy, ManualClock, PubSub, TableConfig, Unavailable
+from pubsub_delta.callbacks import PulledMessage
 from tests.acceptance.processes import environment
+from tests.acceptance.serving import eventually
 from tests.storages.proxy import Action, Fault
 from tests.storages.servers import Storage
 
@@ -153,6 +155,55 @@ def test_requests_that_fail_are_sent_again(
     storage.proxy.set(*faults)
     ack(store)
     assert not all(each.times for each in storage.proxy.left())
+
+
+AWAY = [
+    Fault("refuse", "*", times=None, status=503),
+    Fault("refuse", "*", times=None, status=429),
+    Fault("reset", "*", times=None),
+    Fault("lose", "*", times=None),
+]
+
+
+@pytest.mark.parametrize("fault", AWAY, ids=["busy", "slow down", "unreachable", "no answers"])
+def test_a_storage_that_is_away_is_unavailable(storage: Storage, root: str, fault: Fault) -> None:
+    """Unavailable: no message was published, and the call can be repeated."""
+    store = prepared(root)
+    calls: list[Callable[[], object]] = [
+        lambda: store.publish("orders", ["c"]),
+        lambda: store.pull("billing"),
+        lambda: store.metrics("billing"),
+    ]
+    for call in calls:
+        storage.proxy.set(fault)
+        with pytest.raises(Unavailable):
+            call()
+        storage.proxy.set()
+        call()
+    assert store.metrics("audit")["num_undelivered_messages"] == 3
+
+
+def test_a_storage_that_is_busy_for_a_while_ends_no_program(storage: Storage, root: str) -> None:
+    """docs/guarantees.md: "A storage that fails for a while ends no consumer." """
+    store, received = prepared(root), list[bytes]()
+
+    def receive(message: PulledMessage) -> None:
+        received.append(message.data)
+        message.ack()
+
+    future = store.subscribe("billing", receive)
+    with store.publisher("orders") as publisher:
+        eventually(lambda: len(received) == 2)
+        storage.proxy.set(AWAY[0])
+        published = publisher.publish(b"c")
+        time.sleep(20)
+        assert future.running()
+        assert not published.done()
+        storage.proxy.set()
+        assert published.result(120)
+        eventually(lambda: received[2:] == [b"c"])
+    future.cancel()
+    assert state(store) == (0, 0)
 
 
 def test_slow_answers_are_waited_for(storage: Storage, root: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from deltalake.exceptions import DeltaError
 
 from pubsub_delta.errors import DataLoss, FailedPrecondition, Unavailable
 from pubsub_delta.tables.lanes.direct.errors import refused, translating_errors, unreachable
@@ -25,6 +26,13 @@ TOKEN = "Error performing PUT - Server returned non-2xx status code: 400 Bad Req
 FILE = (
     "Object at location t/a.parquet not found: Error performing GET http://h/b/t/a.parquet - "
     "Server returned non-2xx status code: 404 Not Found: <Code>NoSuchKey</Code>"
+)
+RESET = (
+    "Error performing PUT http://h/b in 4s, after 10 retries - HTTP error: error sending request"
+)
+SLOW_DOWN = (
+    "Error performing GET - Server returned non-2xx status code\n  \x1b[31m↳\x1b[0m 429 Too Many "
+    "Requests\n  \x1b[31m↳\x1b[0m <Error><Code>SlowDown</Code></Error>"
 )
 BUSY = "Error performing PUT - Server returned non-2xx status code: 503 Service Unavailable: "
 NO_KEYS = "the credential provider was not enabled\n ↳ no credentials found in chain. Attempted:"
@@ -57,12 +65,31 @@ def test_a_file_that_is_gone_is_no_matter_of_keys() -> None:
         raise OSError(FILE)
 
 
-@pytest.mark.parametrize("text", [BUSY, GONE])
-def test_what_may_have_landed_stays_what_it_is(text: str) -> None:
-    """Who was writing must look for its commit: no error of ours says that nothing landed."""
-    assert refused(TABLE, OSError(text)) is None
-    with pytest.raises(OSError), translating_errors(TABLE):
-        raise OSError(text)
+@pytest.mark.parametrize("kind", [OSError, DeltaError])
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (GONE, "cannot be reached (error sending request: client error (Connect): tcp connect"),
+        (RESET, "cannot be reached (error sending request)"),
+        (BUSY, "cannot do it now (503 Service Unavailable); try again later"),
+        (SLOW_DOWN, "cannot do it now (429 Too Many Requests, SlowDown); try again later"),
+    ],
+)
+def test_a_storage_that_is_away_or_busy_is_unavailable(
+    text: str, why: str, kind: type[Exception]
+) -> None:
+    """Unavailable: the storage cannot be reached; a later try can succeed."""
+    assert refused(TABLE, kind(text)) is None
+    with pytest.raises(Unavailable) as told, translating_errors(TABLE):
+        raise kind(text)
+    assert why in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "status", ["501 Not Implemented", "409 Conflict", "412 Precondition Failed"]
+)
+def test_an_answer_that_stays_the_same_is_not_told_as_a_storage_that_is_busy(status: str) -> None:
+    assert unreachable(TABLE, OSError(BUSY.replace("503 Service Unavailable", status))) is None
 
 
 def test_a_storage_that_is_not_there_is_told_to_who_opens_a_table() -> None:
@@ -73,7 +100,6 @@ def test_a_storage_that_is_not_there_is_told_to_who_opens_a_table() -> None:
     assert "cannot be reached (dns error: no such host)" in str(twice), "the last try tells why"
     bare = unreachable(TABLE, OSError("dns error\n no such host"))
     assert "cannot be reached (dns error: no such host)" in str(bare)
-    assert unreachable(TABLE, OSError(BUSY)) is None
 
 
 def test_nothing_of_it_is_said_of_a_local_disk() -> None:

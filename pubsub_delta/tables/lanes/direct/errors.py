@@ -45,7 +45,7 @@ def translating_errors(table: str) -> Iterator[None]:
 
     StorageRefused where the storage refuses the request; FailedPrecondition where only Spark can
     open the table, or this process was forked from one that had opened tables. Any other error is
-    raised as it is: a commit may have landed then.
+    raised as it is. A commit may have landed then, and where it is Unavailable.
     """
     check_not_forked()
     try:
@@ -69,8 +69,11 @@ _REFUSED = re.compile(r"non-2xx status code\W+((?:400|401|403|404) [A-Z][A-Za-z 
 _ABSENT = re.compile(r"Object at location \S+ not found|FileNotFoundError")
 _NO_KEYS = re.compile(r"no credentials found|error occurred while loading credentials")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
+_ANSWER = re.compile(r"non-2xx status code\W+(\d{3}) ?([A-Za-z ]*)")
+_TEMPORARY_ANSWERS = ("408", "429", "500", "502", "503", "504")
+"""The answers after which the client of an object store tries again, until it gives up."""
 _UNREACHABLE = re.compile(
-    r"client error \(Connect\)|tcp connect error|dns error|invalid peer certificate"
+    r"HTTP error|client error \(Connect\)|tcp connect error|dns error|invalid peer certificate"
 )
 _COLOUR = re.compile(r"\x1b\[\d+m")
 CREDENTIALS = (
@@ -95,12 +98,21 @@ def refused(table: str, error: BaseException) -> StorageRefused | None:
 
 
 def unreachable(table: str, error: BaseException) -> Unavailable | None:
-    """Return the error for a storage that cannot be reached; None for other errors."""
+    """Return the error for a storage that cannot be reached, or cannot do it now; else None."""
     text = _COLOUR.sub("", str(error))
-    if "://" not in table or not _UNREACHABLE.search(text):
+    if "://" not in table or not isinstance(error, (OSError, DeltaError)):
+        return None
+    answer = _ANSWER.search(text)
+    if answer is not None:
+        if answer[1] not in _TEMPORARY_ANSWERS:
+            return None
+        code = _CODE.search(text)
+        why = ", ".join([f"{answer[1]} {answer[2]}".strip(), *([code[1]] if code else [])])
+        return Unavailable(f"{table}: its storage cannot do it now ({why}); try again later")
+    if not _UNREACHABLE.search(text):
         return None
     lines = text.split("HTTP error")[-1].splitlines()
-    why = ": ".join(part for line in lines if (part := line.strip(" ↳")))
+    why = ": ".join(part for line in lines if (part := line.strip(" ↳:")))
     return Unavailable(f"{table}: its storage cannot be reached ({why[-300:]}); {CREDENTIALS}")
 
 
@@ -126,7 +138,7 @@ def _translated(error: Exception, table: str) -> Exception | None:
             f"{table}: another program has changed its columns ({first}); restore the table to an "
             "earlier version"
         )
-    damage = refused(table, error) or translate_error_of(table, error)
+    damage = refused(table, error) or unreachable(table, error) or translate_error_of(table, error)
     of_features = isinstance(error, DeltaError) and _FEATURES.search(text)
     if damage is None and (of_features or isinstance(error, DeltaProtocolError)):
         return FailedPrecondition(

@@ -10,7 +10,7 @@ from typing import Literal
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
-from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.errors import PubSubError, Unavailable
 from pubsub_delta.tables.lanes.direct.appends import append_once
 from pubsub_delta.tables.lanes.direct.commits import (
     MESSAGES_WRITTEN,
@@ -96,7 +96,8 @@ class DirectLane:
                         storage_options=self.open_tables.options,
                         raise_if_key_not_exists=False,  # the layout version is not Delta's
                     )
-            except (Conflict, *FAILURES):  # another writer creates it, or the answer was lost
+            except (Conflict, Unavailable, *FAILURES):
+                # another writer creates it, or the answer was lost
                 if not self.exists(table):
                     raise
         return None
@@ -371,5 +372,5 @@ class DirectLane:
     def _tidy_at_times(self, table: str, version: int, work: Callable[[DeltaTable], None]) -> None:
         """Do maintenance after each hundredth commit; its failure does not fail the commit."""
         if version % CHECKPOINT_INTERVAL == 0:
-            with suppress(FailedPrecondition, *FAILURES):
+            with suppress(PubSubError, *FAILURES):
                 work(self.open_tables.opened(table))
