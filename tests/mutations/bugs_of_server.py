@@ -200,4 +200,18 @@ BUGS_OF_SERVER = (
         "            dispatcher.give_back(queue.unsent())\n",
         "",
     ),
+    Bug(
+        "publish-of-clients-that-are-gone",
+        "What waits to be published is published though its client is gone, and sends it again.",
+        "server/publishing.py",
+        "if request in self._requests:",
+        "if not self._requests:",
+    ),
+    Bug(
+        "append-of-nothing",
+        "Nothing is appended to a topic, after all who had something have gone.",
+        "server/publishing.py",
+        "if not batch:  # its clients have gone",
+        "if batch is None:",
+    ),
 )
