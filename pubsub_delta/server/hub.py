@@ -137,7 +137,7 @@ class Hub:
         name, uid = subscription.name, subscription.uid
         running = self.running(name)
         if running is not None and running.leaser.uid != uid:
-            await self._end_if_replaced(running)
+            await self._refresh(running)
         found = await self.dispatcher(name)
         if found.leaser.uid != uid:
             raise replaced(name)
@@ -150,7 +150,7 @@ class Hub:
         """
         running = self.running(name)
         if running is not None:
-            await self._end_if_replaced(running)
+            await self._refresh(running)
         found = await self.dispatcher(name)
         fields = found.subscription
         if fields.push_config is not None or fields.table_config is not None:
@@ -164,7 +164,7 @@ class Hub:
         """
         found = await self.dispatcher(name)
         if any(not each.startswith(found.leaser.uid) for each in ack_ids):
-            await self._end_if_replaced(found)
+            await self._refresh(found)
             found = await self.dispatcher(name)
         return found
 
@@ -206,20 +206,22 @@ class Hub:
         if running is not None:
             running.poll()
 
-    async def _end_if_replaced(self, dispatcher: Dispatcher) -> None:
-        """End a dispatcher whose subscription another process has deleted.
+    async def _refresh(self, dispatcher: Dispatcher) -> None:
+        """Read the fields of a dispatcher's subscription, which another process may have changed.
 
-        It and the messages that it has leased belong to consumers of that subscription, and not to
-        those of a later one with its name.
+        If it was deleted, the dispatcher ends. It and the messages that it has leased belong to
+        consumers of that subscription, and not to those of a later one with its name.
         """
-        name, uid = dispatcher.name, dispatcher.leaser.uid
+        name, known = dispatcher.name, dispatcher.subscription
         try:
             stored = await self.backend.blocking(lambda: self.backend.subscription(name))
         except (NotFound, Detached) as error:
             dispatcher.close(error)
             return
-        if stored.uid != uid:
+        if stored.uid != dispatcher.leaser.uid:
             dispatcher.close(replaced(name))
+        elif dispatcher.subscription is known:  # an update or an exchange may have read later ones
+            dispatcher.update(stored)
 
     def _refuse_if_stopping(self) -> None:
         if self._stopping:

@@ -214,4 +214,18 @@ BUGS_OF_SERVER = (
         "if not batch:  # its clients have gone",
         "if batch is None:",
     ),
+    Bug(
+        "pull-by-fields-of-long-ago",
+        "The first pull after another process has changed the fields goes by the former ones.",
+        "server/hub.py",
+        "            dispatcher.update(stored)\n",
+        "            pass\n",
+    ),
+    Bug(
+        "fields-read-before-an-update",
+        "An update of this server is undone in it by what was read before.",
+        "server/hub.py",
+        "elif dispatcher.subscription is known:",
+        "else:",
+    ),
 )

@@ -58,6 +58,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "server/hub.py": (
         "server_hub",
+        "server_polls",
         "server_lease_journals",
         "server_seeks",
         "server_memory",
