@@ -228,4 +228,11 @@ BUGS_OF_SERVER = (
         "elif dispatcher.subscription is known:",
         "else:",
     ),
+    Bug(
+        "page-larger-than-clients-accept",
+        "A page of a listing is larger than clients accept, and they get none of it.",
+        "server/publisher_service.py",
+        "if fitting < len(page):",
+        "if not fitting:",
+    ),
 )
