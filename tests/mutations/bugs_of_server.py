@@ -235,4 +235,18 @@ BUGS_OF_SERVER = (
         "if fitting < len(page):",
         "if not fitting:",
     ),
+    Bug(
+        "repeated-while-it-is-written",
+        "An ack that is repeated while it is written fails for good, though it succeeds.",
+        "server/leaser.py",
+        "elif each.again or each.deadline or ack_id not in known:",
+        "else:",
+    ),
+    Bug(
+        "deadline-of-a-nacked-delivery",
+        "A new deadline of a nacked delivery succeeds with exactly-once delivery.",
+        "server/leaser.py",
+        "elif each.again or each.deadline or ack_id not in known:",
+        "elif each.again or ack_id not in known:",
+    ),
 )
