@@ -179,6 +179,7 @@ class SubscriberService:
 
     async def create_snapshot(self, request: Any, _: Any) -> Any:
         """Create a snapshot."""
+        wire.refuse_unknown(request, {"name", "subscription", "labels"})
         subscription = _subscription(request.subscription)
         project = subscription_name(subscription, "").project
         name = request.name or self._new_name("snapshot", project)

@@ -64,6 +64,14 @@ def test_a_page_of_a_listing_ends_before_it_is_larger_than_clients_accept(
     assert (found, sizes) == (names, [1, 1, 1])
 
 
+def test_a_snapshot_has_no_tags(server: Server) -> None:
+    """ "`UNIMPLEMENTED` names the field; one that is there and empty says nothing"."""
+    made = {"name": "projects/p/snapshots/before", "subscription": SUBSCRIPTION}
+    with refused("UNIMPLEMENTED", "tags: there is no resource manager"):
+        server.call(SUBSCRIBER, "CreateSnapshot", **made, tags={"123/a": "b"})
+    assert not server.call(SUBSCRIBER, "ListSnapshots", project="projects/p").snapshots
+
+
 def test_a_page_of_fewer_resources_than_none_is_refused(server: Server) -> None:
     # AIP-158: "If the user specifies a negative value for page_size, the API must send an
     # INVALID_ARGUMENT error"
