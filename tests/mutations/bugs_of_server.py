@@ -249,4 +249,18 @@ BUGS_OF_SERVER = (
         "elif each.again or each.deadline or ack_id not in known:",
         "elif each.again or ack_id not in known:",
     ),
+    Bug(
+        "query-into-a-text",
+        "A query that leads into a mask, a time or a duration ends in INTERNAL.",
+        "server/rest/parameters.py",
+        "if within is None or is_written_as_text(within):",
+        "if within is None:",
+    ),
+    Bug(
+        "tags-of-a-snapshot",
+        "A snapshot is created without its tags, and nobody is told.",
+        "server/subscriber_service.py",
+        '        wire.refuse_unknown(request, {"name", "subscription", "labels"})\n',
+        "",
+    ),
 )
