@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 from pubsub_delta.delivery import dead_letters, table_writes
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.delivery.sources import Source, source
-from pubsub_delta.errors import DeadLetterWarning
+from pubsub_delta.errors import DeadLetterWarning, PubSubError, first_line
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import replay
 from pubsub_delta.policy.ack_state import AckState, Span, State
@@ -128,7 +128,11 @@ def commit(
     decision = tables.ack_states.change(source.uid, decide, prefetching)
     problem = decision.problem
     if decision.forwarding:
-        problem = dead_letters.forward(tables, source, now).problem or problem
+        try:
+            problem = dead_letters.forward(tables, source, now).problem or problem
+        except PubSubError as error:  # what was decided has landed: its lease and its outcomes hold
+            name, why = source.subscription.name, first_line(error)
+            problem = f"dead letters of {name} are forwarded by its next consumer: {why}"
     if problem:
         warnings.warn(problem, DeadLetterWarning, stacklevel=5)
     written = table_writes.Finished()

@@ -263,4 +263,11 @@ BUGS_OF_SERVER = (
         '        wire.refuse_unknown(request, {"name", "subscription", "labels"})\n',
         "",
     ),
+    Bug(
+        "outcomes-lost-with-a-forwarding",
+        "Where dead letters cannot be forwarded, acks that were written beside them fail for good.",
+        "delivery/consuming.py",
+        "except PubSubError as error:",
+        "except ZeroDivisionError as error:",
+    ),
 )

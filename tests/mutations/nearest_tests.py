@@ -103,6 +103,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "operations/iam.py": ("server_iam",),
     "tables/registry/iam_policies.py": ("server_iam", "server_access_changes"),
     "delivery/consuming.py": (
+        "server_forwarding",
         "lanes/test_table_given",
         "consumer_calls",
         "expiration",
