@@ -11,7 +11,7 @@ from typing import ParamSpec, Protocol, TypeVar
 from pubsub_delta.client import PubSub
 from pubsub_delta.delivery import table_writes
 from pubsub_delta.delivery.table_subscriptions import TableWrites
-from pubsub_delta.errors import FailedPrecondition, NotFound, Unavailable
+from pubsub_delta.errors import DataLoss, FailedPrecondition, NotFound, Unavailable
 from pubsub_delta.operations.exchange import Channel
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.resources import Message, Subscription
@@ -178,31 +178,35 @@ class Hub:
         )
 
     async def take_over(self) -> None:
-        """Make the messages available that dead servers had leased and not sent."""
+        """Make the messages available that dead servers had leased and not sent.
+
+        A subscription for which it fails holds up no other. Its error is raised at the end.
+        """
         with self._journals.abandoned() as abandoned:
-            for each in abandoned:
-                await self._take_over(each)
+            done = await asyncio.gather(*map(self._take_over, abandoned), return_exceptions=True)
+            for error in done:
+                if error is not None:
+                    raise error
 
     async def _take_over(self, left: Abandoned) -> None:
-        channel = None
+        name, request = left.subscription, AckRequest(given_back=left.waiting)
         try:
-            found = await self.backend.blocking(
-                lambda: self.backend.subscription(left.subscription)
-            )
-            if found.uid == left.uid:
-                channel = self.backend.channel(found)
+            found = await self.backend.blocking(lambda: self.backend.subscription(name))
+            if found.uid != left.uid:
+                return
+            channel = self.backend.channel(found)
+            await self.backend.blocking(lambda: channel.exchange(request, 0, self._now(), LEASE))
         except (NotFound, Detached):
             return
-        if channel is None:
+        except DataLoss as error:
+            logger.warning("%s: nothing of a server that is gone is available: %s", name, error)
             return
-        request = AckRequest(given_back=left.waiting)
-        await self.backend.blocking(lambda: channel.exchange(request, 0, self._now(), LEASE))
         logger.info(
             "%s: %d messages of a server that is gone are available",
-            left.subscription,
+            name,
             sum(map(len, left.waiting.values())),
         )
-        running = self.running(left.subscription)
+        running = self.running(name)
         if running is not None:
             running.poll()
 

@@ -270,4 +270,18 @@ BUGS_OF_SERVER = (
         "except PubSubError as error:",
         "except ZeroDivisionError as error:",
     ),
+    Bug(
+        "damaged-subscription-taken-over-for-ever",
+        "What a killed server has left of a damaged subscription is tried each second, for ever.",
+        "server/hub.py",
+        '        except DataLoss as error:\n            logger.warning("%s: nothing',
+        '        except ZeroDivisionError as error:\n            logger.warning("%s: nothing',
+    ),
+    Bug(
+        "take-over-held-up",
+        "A subscription that cannot be taken over holds up those after it.",
+        "server/hub.py",
+        "done = await asyncio.gather(*map(self._take_over, abandoned), return_exceptions=True)",
+        "done = [await self._take_over(each) for each in abandoned]",
+    ),
 )
