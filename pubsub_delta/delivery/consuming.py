@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 from pubsub_delta.delivery import dead_letters, table_writes
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.delivery.sources import Source, source
-from pubsub_delta.errors import DeadLetterWarning
+from pubsub_delta.errors import DeadLetterWarning, first_line
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import replay
 from pubsub_delta.policy.ack_state import AckState, Span, State
@@ -130,8 +130,9 @@ def commit(
     if decision.forwarding:
         try:
             problem = dead_letters.forward(tables, source, now).problem or problem
-        except Exception as error:  # the commit has landed: an error would deny its acks and lease
-            problem = dead_letters.not_forwarded_yet(source, error)
+        except Exception as error:  # what was decided has landed: its lease and its outcomes hold
+            name, why = source.subscription.name, first_line(error)
+            problem = f"dead letters of {name} are forwarded by its next consumer: {why}"
     if problem:
         warnings.warn(problem, DeadLetterWarning, stacklevel=5)
     written = table_writes.Finished()

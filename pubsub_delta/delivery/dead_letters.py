@@ -170,12 +170,6 @@ def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
     return Forwarded(count, problem)
 
 
-def not_forwarded_yet(source: Source, error: Exception) -> str:
-    """Return why messages stay under forwarding, which the next consumer completes."""
-    name = source.subscription.name
-    return f"dead letters of {name} wait to be forwarded, and nothing is lost: {first_line(error)}"
-
-
 _Step = Callable[[AckState, int], AckState]
 
 

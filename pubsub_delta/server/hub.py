@@ -11,7 +11,7 @@ from typing import ParamSpec, Protocol, TypeVar
 from pubsub_delta.client import PubSub
 from pubsub_delta.delivery import table_writes
 from pubsub_delta.delivery.table_subscriptions import TableWrites
-from pubsub_delta.errors import FailedPrecondition, NotFound, Unavailable
+from pubsub_delta.errors import DataLoss, FailedPrecondition, NotFound, Unavailable
 from pubsub_delta.operations.exchange import Channel
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.resources import Message, Subscription
@@ -137,7 +137,7 @@ class Hub:
         name, uid = subscription.name, subscription.uid
         running = self.running(name)
         if running is not None and running.leaser.uid != uid:
-            await self._end_if_replaced(running)
+            await self._refresh(running)
         found = await self.dispatcher(name)
         if found.leaser.uid != uid:
             raise replaced(name)
@@ -150,7 +150,7 @@ class Hub:
         """
         running = self.running(name)
         if running is not None:
-            await self._end_if_replaced(running)
+            await self._refresh(running)
         found = await self.dispatcher(name)
         fields = found.subscription
         if fields.push_config is not None or fields.table_config is not None:
@@ -164,7 +164,7 @@ class Hub:
         """
         found = await self.dispatcher(name)
         if any(not each.startswith(found.leaser.uid) for each in ack_ids):
-            await self._end_if_replaced(found)
+            await self._refresh(found)
             found = await self.dispatcher(name)
         return found
 
@@ -178,48 +178,54 @@ class Hub:
         )
 
     async def take_over(self) -> None:
-        """Make the messages available that dead servers had leased and not sent."""
+        """Make the messages available that dead servers had leased and not sent.
+
+        A subscription for which it fails holds up no other. Its error is raised at the end.
+        """
         with self._journals.abandoned() as abandoned:
-            for each in abandoned:
-                await self._take_over(each)
+            done = await asyncio.gather(*map(self._take_over, abandoned), return_exceptions=True)
+            for error in done:
+                if error is not None:
+                    raise error
 
     async def _take_over(self, left: Abandoned) -> None:
-        channel = None
+        name, request = left.subscription, AckRequest(given_back=left.waiting)
         try:
-            found = await self.backend.blocking(
-                lambda: self.backend.subscription(left.subscription)
-            )
-            if found.uid == left.uid:
-                channel = self.backend.channel(found)
+            found = await self.backend.blocking(lambda: self.backend.subscription(name))
+            if found.uid != left.uid:
+                return
+            channel = self.backend.channel(found)
+            await self.backend.blocking(lambda: channel.exchange(request, 0, self._now(), LEASE))
         except (NotFound, Detached):
             return
-        if channel is None:
+        except DataLoss as error:
+            logger.warning("%s: nothing of a server that is gone is available: %s", name, error)
             return
-        request = AckRequest(given_back=left.waiting)
-        await self.backend.blocking(lambda: channel.exchange(request, 0, self._now(), LEASE))
         logger.info(
             "%s: %d messages of a server that is gone are available",
-            left.subscription,
+            name,
             sum(map(len, left.waiting.values())),
         )
-        running = self.running(left.subscription)
+        running = self.running(name)
         if running is not None:
             running.poll()
 
-    async def _end_if_replaced(self, dispatcher: Dispatcher) -> None:
-        """End a dispatcher whose subscription another process has deleted.
+    async def _refresh(self, dispatcher: Dispatcher) -> None:
+        """Read the fields of a dispatcher's subscription, which another process may have changed.
 
-        It and the messages that it has leased belong to consumers of that subscription, and not to
-        those of a later one with its name.
+        If it was deleted, the dispatcher ends. It and the messages that it has leased belong to
+        consumers of that subscription, and not to those of a later one with its name.
         """
-        name, uid = dispatcher.name, dispatcher.leaser.uid
+        name, known = dispatcher.name, dispatcher.subscription
         try:
             stored = await self.backend.blocking(lambda: self.backend.subscription(name))
         except (NotFound, Detached) as error:
             dispatcher.close(error)
             return
-        if stored.uid != uid:
+        if stored.uid != dispatcher.leaser.uid:
             dispatcher.close(replaced(name))
+        elif dispatcher.subscription is known:  # an update or an exchange may have read later ones
+            dispatcher.update(stored)
 
     def _refuse_if_stopping(self) -> None:
         if self._stopping:

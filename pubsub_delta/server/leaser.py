@@ -334,10 +334,13 @@ class Leaser:
     def _settle(self, settled: list[Settled[_Waiter]]) -> None:
         for each in settled:
             ack_id, future = each.waiter
-            if each.outcome != "success":
+            # Of what was repeated while it was written, the first success counts for all.
+            known = self._acknowledged if each.deadline is None else self._nacked
+            if each.outcome == "success":
+                if self.exactly_once and not each.deadline and not each.again:
+                    _remember(known, ack_id)
+            elif each.again or each.deadline or ack_id not in known:
                 future.fail(ack_id)
-            elif self.exactly_once and not each.deadline and not each.again:
-                _remember(self._acknowledged if each.deadline is None else self._nacked, ack_id)
             future.settle()
 
     def _waiter(self, ack_id: str, future: AckFuture) -> _Waiter | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 from google.protobuf.empty_pb2 import Empty
@@ -10,7 +12,7 @@ from google.protobuf.empty_pb2 import Empty
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import topic_name
 from pubsub_delta.policy.messages import as_message, size_of
-from pubsub_delta.resources import Topic
+from pubsub_delta.resources import Page, Topic
 from pubsub_delta.server import partial_updates, update_masks, wire
 from pubsub_delta.server.grpc_services import message_class
 from pubsub_delta.server.hub import Hub
@@ -21,6 +23,8 @@ MOST_MESSAGES = 1000
 MOST_BYTES = 10_000_000
 """The most bytes of one publish request: data, attributes and ordering keys (Pub/Sub's limit)."""
 MOST_LISTED = 1000
+MOST_LISTED_BYTES = 3_000_000
+"""The most entries of one page of a listing, and their bytes: clients accept responses of 4 MiB."""
 
 _Published = message_class("PublishResponse")
 _Topics = message_class("ListTopicsResponse")
@@ -71,8 +75,9 @@ class PublisherService:
     async def list_topics(self, request: Any, _: Any) -> Any:
         """List the topics of a project."""
         project = wire.project_of(request.project)
-        page = await self._do(self._admin.list_topics, project=project, **paging(request))
-        return _Topics(topics=map(wire.topic_message, page), next_page_token=page.next_page_token)
+        fetch = partial(self._do, self._admin.list_topics, project=project)
+        topics, token = await listed(fetch, wire.topic_message, request)
+        return _Topics(topics=topics, next_page_token=token)
 
     async def list_topic_subscriptions(self, request: Any, _: Any) -> Any:
         """List the names of the subscriptions of a topic."""
@@ -125,3 +130,26 @@ def paging(request: Any) -> dict[str, Any]:
         )
     size = min(request.page_size or MOST_LISTED, MOST_LISTED)
     return {"page_size": size, "page_token": request.page_token}
+
+
+async def listed(
+    fetch: Callable[..., Awaitable[Page[Any]]], shown: Callable[[Any], Any], request: Any
+) -> tuple[list[Any], str]:
+    """Return the requested page as protobuf messages, and the token of the next page.
+
+    It ends earlier than was asked for, before ``MOST_LISTED_BYTES``, as a page may (AIP-158).
+
+    Args:
+        fetch: returns a page, given ``page_size`` and ``page_token``.
+        shown: returns the message of an entry.
+        request: the request, with the fields of a listing.
+    """
+    wanted = paging(request)
+    page = await fetch(**wanted)
+    messages = [shown(each) for each in page]
+    sizes = accumulate(message.ByteSize() for message in messages)
+    fitting = max(1, sum(size <= MOST_LISTED_BYTES for size in sizes))
+    if fitting < len(page):
+        page = await fetch(page_size=fitting, page_token=request.page_token)
+        messages = [shown(each) for each in page]
+    return messages, page.next_page_token

@@ -77,8 +77,13 @@ class PublishBatcher:
         self._came.set()
         if self._task is None:
             self._task = loop.create_task(self._run())
-        # A client that disconnects does not cancel a publish that may be in an append.
-        return await asyncio.shield(request.done)
+        try:
+            # A client that disconnects does not cancel a publish that may be in an append.
+            return await asyncio.shield(request.done)
+        except asyncio.CancelledError:
+            if request in self._requests:  # it waits still, and its client may have sent it again
+                self._requests.remove(request)
+            raise
 
     async def drain(self) -> None:
         """Wait until every request is published, or has failed."""
@@ -96,6 +101,8 @@ class PublishBatcher:
             messages = [message for request in batch for message in request.messages]
             try:
                 append = await looking
+                if not batch:  # its clients have gone
+                    continue
                 try:
                     ids = await self._blocking(partial(append, messages))
                 except InvalidArgument:

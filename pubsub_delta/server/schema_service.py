@@ -11,7 +11,7 @@ from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.server import schema_wire, wire
 from pubsub_delta.server.grpc_services import message_class
 from pubsub_delta.server.hub import Hub
-from pubsub_delta.server.publisher_service import paging
+from pubsub_delta.server.publisher_service import listed
 from pubsub_delta.server.schema_wire import BASIC, schema_message
 
 _Schemas = message_class("ListSchemasResponse")
@@ -44,17 +44,18 @@ class SchemaService:
     async def list_schemas(self, request: Any, _: Any) -> Any:
         """List the schemas of a project."""
         project = wire.project_of(request.parent)
-        page = await self._do(self._admin.list_schemas, project=project, **paging(request))
-        shown = [schema_wire.listed_schema(each, request.view) for each in page]
-        return _Schemas(schemas=shown, next_page_token=page.next_page_token)
+        fetch = partial(self._do, self._admin.list_schemas, project=project)
+        shown = partial(schema_wire.listed_schema, view=request.view)
+        schemas, token = await listed(fetch, shown, request)
+        return _Schemas(schemas=schemas, next_page_token=token)
 
     async def list_schema_revisions(self, request: Any, _: Any) -> Any:
         """List the revisions of a schema, the newest first."""
         name = wire.full_name(request.name, "schema")
-        page = await self._do(self._admin.list_schema_revisions, name, **paging(request))
+        fetch = partial(self._do, self._admin.list_schema_revisions, name)
         view = schema_wire.FULL if request.view == schema_wire.FULL else BASIC
-        shown = [schema_message(each, view) for each in page]
-        return _Revisions(schemas=shown, next_page_token=page.next_page_token)
+        revisions, token = await listed(fetch, partial(schema_message, view=view), request)
+        return _Revisions(schemas=revisions, next_page_token=token)
 
     async def commit_schema(self, request: Any, _: Any) -> Any:
         """Add a revision to a schema."""

@@ -22,7 +22,7 @@ from pubsub_delta.server.authorization import Authorizer
 from pubsub_delta.server.dispatcher import Dispatcher
 from pubsub_delta.server.grpc_services import SUBSCRIBER, message_class
 from pubsub_delta.server.hub import Hub
-from pubsub_delta.server.publisher_service import paging
+from pubsub_delta.server.publisher_service import listed
 from pubsub_delta.server.pushing import Pushers
 from pubsub_delta.server.status import AckIdFailure, check_lengths
 from pubsub_delta.server.streams import Stream
@@ -100,9 +100,9 @@ class SubscriberService:
     async def list_subscriptions(self, request: Any, _: Any) -> Any:
         """List the subscriptions of a project."""
         project = wire.project_of(request.project)
-        page = await self._do(self._admin.list_subscriptions, project=project, **paging(request))
-        found = map(wire.subscription_message, page)
-        return _Subscriptions(subscriptions=found, next_page_token=page.next_page_token)
+        fetch = partial(self._do, self._admin.list_subscriptions, project=project)
+        found, token = await listed(fetch, wire.subscription_message, request)
+        return _Subscriptions(subscriptions=found, next_page_token=token)
 
     async def delete_subscription(self, request: Any, _: Any) -> Any:
         """Delete a subscription; its streams end."""
@@ -179,6 +179,7 @@ class SubscriberService:
 
     async def create_snapshot(self, request: Any, _: Any) -> Any:
         """Create a snapshot."""
+        wire.refuse_unknown(request, {"name", "subscription", "labels"})
         subscription = _subscription(request.subscription)
         project = subscription_name(subscription, "").project
         name = request.name or self._new_name("snapshot", project)
@@ -220,9 +221,9 @@ class SubscriberService:
     async def list_snapshots(self, request: Any, _: Any) -> Any:
         """List the snapshots of a project."""
         project = wire.project_of(request.project)
-        page = await self._do(self._admin.list_snapshots, project=project, **paging(request))
-        found = map(wire.snapshot_message, page)
-        return _Snapshots(snapshots=found, next_page_token=page.next_page_token)
+        fetch = partial(self._do, self._admin.list_snapshots, project=project)
+        found, token = await listed(fetch, wire.snapshot_message, request)
+        return _Snapshots(snapshots=found, next_page_token=token)
 
     # Inside
 

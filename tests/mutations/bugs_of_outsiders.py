@@ -166,9 +166,9 @@ BUGS_OF_OUTSIDERS = (
         "pull-of-a-predecessor",
         "A new pull is given what the server has leased of a deleted subscription of that name.",
         "server/hub.py",
-        "        if running is not None:\n            await self._end_if_replaced(running)\n",
+        "        if running is not None:\n            await self._refresh(running)\n",
         "        if running is not None and not running.leaser.waiting:\n"
-        "            await self._end_if_replaced(running)\n",
+        "            await self._refresh(running)\n",
     ),
     # Push
     Bug(

@@ -37,7 +37,7 @@ BUGS_OF_PUSH = (
         "waiting-messages-of-an-earlier-subscription-pushed",
         "Messages that wait for a stream are pushed for a later subscription of the name.",
         "server/hub.py",
-        "            await self._end_if_replaced(running)\n"
+        "            await self._refresh(running)\n"
         "        found = await self.dispatcher(name)\n"
         "        if found.leaser.uid != uid:\n"
         "            raise replaced(name)\n",

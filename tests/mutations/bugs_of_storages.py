@@ -206,13 +206,6 @@ BUGS_OF_STORAGES = (
                 # Also""",
     ),
     Bug(
-        "dead-letters-that-wait-deny-the-lease",
-        "A pull whose dead letters cannot be forwarded now raises, and its messages wait leased.",
-        "delivery/consuming.py",
-        "except Exception as error:  # the commit has landed",
-        "except KeyError as error:  # the commit has landed",
-    ),
-    Bug(
         "subscription-in-doubt-is-told-as-not-created",
         "A subscription that could not be taken back is told as not created, and then exists.",
         "operations/administer.py",

@@ -104,6 +104,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/registry/iam_policies.py": ("server_iam", "server_access_changes"),
     "delivery/consuming.py": (
         "protocol/test_outages",
+        "server_forwarding",
         "lanes/test_table_given",
         "consumer_calls",
         "expiration",

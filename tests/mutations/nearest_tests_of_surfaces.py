@@ -58,6 +58,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "server/hub.py": (
         "server_hub",
+        "server_polls",
         "server_lease_journals",
         "server_seeks",
         "server_memory",
@@ -188,6 +189,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "server/status.py": ("server_replies", "server_wire", "server_wire_outputs"),
     "server/subscriber_service.py": (
+        "server_answers",
         "server_rims",
         "server_pull",
         "server_replies",

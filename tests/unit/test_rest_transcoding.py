@@ -213,6 +213,19 @@ REFUSED = [
     ("GET", f"/v1/{TOPIC}?topic.name=1", "", "Cannot bind query parameter"),
     ("PATCH", f"/v1/{TOPIC}?topic=1", "", "Cannot bind query parameter"),
     ("PATCH", f"/v1/{TOPIC}?topic.labels=1", "", "Cannot bind query parameter"),
+    # A mask, a time or a duration is a text, and has no fields within.
+    (
+        "PATCH",
+        f"/v1/{TOPIC}?updateMask=labels&updateMask.paths=labels",
+        "",
+        'Unknown name "updateMask.paths": Cannot bind query parameter',
+    ),
+    (
+        "PATCH",
+        f"/v1/{TOPIC}?topic.messageRetentionDuration.seconds=600",
+        "",
+        "Cannot bind query parameter",
+    ),
     ("GET", "/v1/projects/local/topics?pageSize=1&pageSize=2", "", "given 2 times"),
     ("GET", "/v1/projects/local/topics?pageSize=x", "", "'pageSize': \"x\"; a whole number"),
     ("GET", "/v1/projects/local/topics?pageSize=99999999999", "", "out of range"),

@@ -40,6 +40,38 @@ def test_a_page_of_a_listing_has_a_thousand_resources_at_most(asked: int, size: 
     assert paged == {"page_size": size, "page_token": "t"}
 
 
+@pytest.mark.parametrize("kind", ["topic", "subscription", "snapshot"])
+def test_a_page_of_a_listing_ends_before_it_is_larger_than_clients_accept(
+    server: Server, kind: str
+) -> None:
+    """ "The Python library takes no response above 4 MiB from an emulator. Responses are kept
+    below that"; AIP-158: "The API may return fewer results than the number requested"."""
+    service = PUBLISHER if kind == "topic" else SUBSCRIBER
+    of = {"subscription": {"topic": TOPIC}, "snapshot": {"subscription": SUBSCRIPTION}}
+    labels = {f"{n:063}": "x" * 63 for n in range(12_000)}
+    names = [f"projects/many/{kind}s/any-{n}" for n in range(3)]
+    for name in names:
+        made = {"name": name, "labels": labels, **of.get(kind, {})}
+        server.call(service, f"Create{kind.capitalize()}", **made)
+    found: list[str] = []
+    sizes: list[int] = []
+    token = ""
+    while token or not sizes:
+        asked = {"project": "projects/many", "page_size": 3, "page_token": token}
+        answer = server.call(service, f"List{kind.capitalize()}s", **asked)
+        page = [each.name for each in getattr(answer, f"{kind}s")]
+        found, token, sizes = found + page, answer.next_page_token, [*sizes, len(page)]
+    assert (found, sizes) == (names, [1, 1, 1])
+
+
+def test_a_snapshot_has_no_tags(server: Server) -> None:
+    """ "`UNIMPLEMENTED` names the field; one that is there and empty says nothing"."""
+    made = {"name": "projects/p/snapshots/before", "subscription": SUBSCRIPTION}
+    with refused("UNIMPLEMENTED", "tags: there is no resource manager"):
+        server.call(SUBSCRIBER, "CreateSnapshot", **made, tags={"123/a": "b"})
+    assert not server.call(SUBSCRIBER, "ListSnapshots", project="projects/p").snapshots
+
+
 def test_a_page_of_fewer_resources_than_none_is_refused(server: Server) -> None:
     # AIP-158: "If the user specifies a negative value for page_size, the API must send an
     # INVALID_ARGUMENT error"

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("grpc")
+from pubsub_delta.errors import Unavailable
 from pubsub_delta.policy.iam import Binding
 from pubsub_delta.resources import DeadLetterPolicy
 from pubsub_delta.server.authorization import Authorizer
 from pubsub_delta.server.policy_files import PolicyFile
 from pubsub_delta.server.stored_policies import StoredPolicies
+from pubsub_delta.tables.ack_state.states import AckStates
 from tests.unit.access_files import AGENT, SUBSCRIPTION, write
 from tests.unit.builders import PLAIN, START
+from tests.unit.serving_calls import NAME, Calls, running
 
 DEAD = "projects/p/topics/dead"
 
@@ -41,3 +47,36 @@ def test_each_loss_of_a_role_is_told_once(tmp_path: Path, caplog: pytest.LogCapt
             assert access.may_forward(subscription) == is_there
         told.append(len(caplog.records))
     assert told == [1, 0, 0, 0, 1, 0]
+
+
+@pytest.mark.filterwarnings("ignore::pubsub_delta.errors.DeadLetterWarning")
+def test_an_ack_that_is_written_succeeds_though_dead_letters_cannot_be_forwarded_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """ "none after a successful ack": who is told that an ack failed for good waits for a message
+    that never comes again."""
+
+    async def test(calls: Calls) -> None:
+        dead = "projects/local/topics/dead"
+        calls.store.create_topic(dead)
+        calls.store.create_subscription("letters", dead)
+        calls.store.update_subscription(NAME, dead_letter_policy=DeadLetterPolicy(dead, 5))
+        await calls.publish("fails always", "good")
+        poison, good = await calls.pull(2)
+        for _ in range(4):
+            await calls.nack(poison)
+            (poison,) = await calls.pull(1)
+        change, failures = AckStates.change, [Unavailable("the storage is away")]
+
+        def away(states: AckStates, uid: str, decide: Any, *more: Any) -> Any:
+            if isinstance(decide, partial) and failures:  # the last of the steps of a forwarding
+                raise failures.pop()
+            return change(states, uid, decide, *more)
+
+        monkeypatch.setattr(AckStates, "change", away)
+        await asyncio.gather(calls.nack(poison), calls.acknowledge(good))
+        assert not failures
+        assert await calls.pull_at_once(1) == []
+        assert [each.data for each in calls.other_process.pull("letters")] == [b"fails always"]
+
+    running(test, enable_exactly_once_delivery=True)

@@ -242,3 +242,40 @@ def test_the_error_of_a_client_that_is_gone_is_no_forgotten_exception(
         return told
 
     assert asyncio.run(run()) == []
+
+
+def test_what_waits_for_an_append_is_not_published_once_its_client_is_gone() -> None:
+    """Clients repeat a call whose time is over: a topic that another process writes for minutes
+    would get all their attempts, and they would wait in memory beyond its limit."""
+
+    async def run() -> list[list[bytes]]:
+        log = Log()
+        batcher = log.batcher(0.02)
+        first = asyncio.create_task(batcher.publish([Message(b"in an append")], 12))
+        await log.begun.wait()
+        for _ in range(3):
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(batcher.publish([Message(b"again")], 5), 0.01)
+        first.cancel()
+        again = asyncio.create_task(batcher.publish([Message(b"again")], 5))
+        await asyncio.sleep(0)
+        log.landed.set()
+        await again
+        return log.appends
+
+    assert asyncio.run(run()) == [[b"in an append"], [b"again"]]
+
+
+def test_nothing_is_appended_for_clients_that_have_all_gone() -> None:
+    async def run() -> list[list[bytes]]:
+        log = Log()
+        log.landed.set()
+        batcher = log.batcher(0.05)
+        await batcher.publish([Message(b"a"), Message(b"b")], 2)
+        await asyncio.gather(*(batcher.publish([Message(b"c")], 1) for _ in range(2)))
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(batcher.publish([Message(b"gone")], 4), 0.01)
+        await batcher.drain()
+        return log.appends
+
+    assert asyncio.run(run()) == [[b"a", b"b"], [b"c", b"c"]]

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar, cast
 
 import pytest
 
 pytest.importorskip("grpc")
+from pubsub_delta.errors import PubSubError, Unavailable
+from pubsub_delta.operations.exchange import StoreChannel
+from pubsub_delta.policy.ack_ids import parse_ack_id
+from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import Message
 from pubsub_delta.server.assigner import Consumer, Delivery, Receiver
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.dispatcher import _KEPT_FOR_THE_BUSY
 from pubsub_delta.server.hub import Hub
+from pubsub_delta.server.lease_journals import Abandoned
 from pubsub_delta.server.publishing import Append
+from pubsub_delta.tables.lanes.protocol import TableMissing
 from tests.unit.builders import at
 from tests.unit.serving import QUICK
-from tests.unit.serving_calls import NAME, Calls, running, soon
+from tests.unit.serving_calls import NAME, TOPIC, Calls, running, soon
 
 T = TypeVar("T")
 
@@ -89,5 +96,55 @@ def test_what_waits_for_room_is_kept_however_long_nothing_has_waited() -> None:
             await asyncio.sleep(0.02)
         assert list(dispatcher.leaser.outstanding.leases) == leases
         assert len(given) == 1
+
+    running(test)
+
+
+class Left:
+    """What servers that are gone have left."""
+
+    def __init__(self, *left: Abandoned) -> None:
+        self.left = left
+
+    @contextmanager
+    def abandoned(self) -> Iterator[Sequence[Abandoned]]:
+        yield self.left
+        self.left = ()
+
+
+@pytest.mark.parametrize("error", [TableMissing("ack_state/a"), Unavailable("the disk is away")])
+def test_a_subscription_that_cannot_be_taken_over_holds_up_no_other(
+    monkeypatch: pytest.MonkeyPatch, error: PubSubError
+) -> None:
+    """ "Another server … makes available at once what the killed one had leased and given to
+    nobody". What is damaged is tried once, and not each second for ever."""
+
+    async def test(calls: Calls) -> None:
+        await calls.publish("a")
+        (ack_id,) = await calls.pull(1)
+        parsed = parse_ack_id(ack_id)
+        assert parsed is not None
+        lost = calls.store.create_subscription("lost", TOPIC)
+        waiting = {parsed.lease_id: Positions.of([parsed.position])}
+        uid = calls.store.get_subscription(NAME).uid
+        left = Left(Abandoned(lost.name, lost.uid, waiting), Abandoned(NAME, uid, waiting))
+        exchange = StoreChannel.exchange
+
+        def failing(channel: StoreChannel, *given: Any) -> Any:
+            if channel.uid == lost.uid:
+                raise error
+            return exchange(channel, *given)
+
+        monkeypatch.setattr(StoreChannel, "exchange", failing)
+        backend = calls.backend
+        after = Hub(backend, backend.counted, QUICK, backend.now, cast(Any, left))
+        if isinstance(error, Unavailable):
+            with pytest.raises(Unavailable):
+                await after.take_over()
+            assert left.left, "it is tried again"
+        else:
+            await after.take_over()
+            assert not left.left
+        assert len(await asyncio.to_thread(lambda: list(calls.other_process.pull(NAME)))) == 1
 
     running(test)

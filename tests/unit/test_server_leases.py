@@ -6,7 +6,11 @@ from datetime import timedelta
 
 import pytest
 
+from pubsub_delta.policy import delivery
+from pubsub_delta.policy.ack_requests import apply
 from pubsub_delta.policy.ack_state import State
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID
+from pubsub_delta.server.ack_futures import AckFuture
 from pubsub_delta.server.assigner import Consumer
 from pubsub_delta.server.leaser import LEASE
 from tests.unit.builders import at
@@ -97,3 +101,46 @@ def test_a_message_that_is_given_back_takes_the_later_ones_of_its_key_with_it() 
     assert bench.consumer.messages == 1
     bench.exchange()
     assert bench.leased == [1, 4]
+
+
+@pytest.mark.parametrize("is_ack", [True, False])
+@pytest.mark.parametrize("has_sought", [False, True])
+def test_what_is_said_again_while_it_is_written_has_the_same_outcome(
+    is_ack: bool, has_sought: bool
+) -> None:
+    """ "They repeat it, and get the same success again, unless somebody has sought since": also who
+    repeats it because its call had ended before the commit did."""
+    bench = Bench(exactly_once=True)
+    lease = bench.lease(1)
+    ack_ids = [bench.ack_id(lease, 0)]
+
+    def say() -> AckFuture:
+        return bench.leaser.acknowledge(ack_ids) if is_ack else bench.modify(ack_ids, 0)
+
+    first = say()
+    under_way = bench.leaser.request(at(0))
+    settled = delivery.settle(bench.state, bench.on, at(0))
+    bench.state, response = apply(settled, under_way, bench.on, at(0))
+    again = say()
+    bench.leaser.apply(under_way, response, at(0))
+    assert (first.done, first.failures) == (True, {})
+    if has_sought:
+        bench.seek()
+    bench.exchange()
+    assert again.done
+    assert again.failures == ({ack_ids[0]: INVALID_ACK_ID} if has_sought else {})
+
+
+@pytest.mark.parametrize(("first", "then"), [(0, None), (0, 60), (None, 0), (None, 60)])
+def test_the_success_of_an_ack_or_a_nack_is_not_that_of_something_else(
+    first: int | None, then: int | None
+) -> None:
+    """ "With exactly-once everything but a live, latest lease is `invalid` and changes nothing"."""
+    bench = Bench(exactly_once=True)
+    ack_ids = [bench.ack_id(bench.lease(1), 0)]
+    for seconds, failures in ((first, {}), (then, {ack_ids[0]: INVALID_ACK_ID})):
+        said = (
+            bench.leaser.acknowledge(ack_ids) if seconds is None else bench.modify(ack_ids, seconds)
+        )
+        bench.exchange()
+        assert said.failures == failures

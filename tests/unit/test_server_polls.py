@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 
 import pytest
 
 pytest.importorskip("grpc")
+from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.resources import PushConfig
 from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.status import AckIdFailure
 from pubsub_delta.server.timing import LONGEST_PAUSE, Timing
@@ -116,3 +119,53 @@ def test_exactly_once_delivery_is_in_force_as_soon_as_the_server_sees_it(is_on: 
             await calls.acknowledge(ack_id)
 
     running(test, enable_exactly_once_delivery=not is_on)
+
+
+def test_a_pull_goes_by_the_fields_that_another_process_has_changed_since_the_last_one() -> None:
+    """ack_deadline_seconds: "the approximate amount of time Pub/Sub waits for the subscriber to
+    acknowledge receipt before resending the message"; the first pull after a change is no other."""
+
+    async def test(calls: Calls) -> None:
+        await calls.pull_at_once(1)
+        await calls.elsewhere(
+            lambda: calls.other_process.update_subscription(NAME, ack_deadline_seconds=60)
+        )
+        await calls.publish("a")
+        await calls.pull(1)
+        dispatcher = await calls.hub.dispatcher(NAME)
+        for _ in range(3):
+            calls.backend.clock.advance(5)
+            dispatcher.poll()
+            await soon(lambda: not dispatcher.leaser.extension_due(calls.backend.now()))
+        await calls.publish("b")
+        assert len(await calls.pull_at_once(2)) == 1
+
+    running(test, ack_deadline_seconds=10)
+
+
+def test_who_was_refused_can_pull_once_another_process_has_made_it_a_pull_subscription() -> None:
+    """ "clear its push_config to pull from it": who does so need not start the server anew."""
+
+    async def test(calls: Calls) -> None:
+        with pytest.raises(FailedPrecondition, match="pushes its messages"):
+            await calls.pull(1)
+        await calls.elsewhere(
+            lambda: calls.other_process.update_subscription(NAME, push_config=None)
+        )
+        await calls.publish("a")
+        assert len(await calls.pull(1)) == 1
+
+    running(test, push_config=PushConfig("http://localhost:9/"))
+
+
+def test_fields_that_this_server_has_changed_are_not_taken_back_by_an_earlier_read() -> None:
+    async def test(calls: Calls) -> None:
+        dispatcher = await calls.hub.dispatcher(NAME)
+        stored = dispatcher.subscription
+        reading = asyncio.ensure_future(calls.hub.pulled(NAME))
+        await asyncio.sleep(0)
+        dispatcher.update(replace(stored, ack_deadline_seconds=60))
+        await reading
+        assert dispatcher.subscription.ack_deadline_seconds == 60
+
+    running(test)

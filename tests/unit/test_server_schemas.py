@@ -108,6 +108,27 @@ def test_views_are_with_a_definition_or_without(google: Clients) -> None:
         assert revision.definition == wanted
 
 
+def test_a_listing_with_definitions_comes_in_pages_that_clients_accept(google: Clients) -> None:
+    """ "The Python library takes no response above 4 MiB from an emulator. Responses are kept
+    below that", also with 20 revisions of the longest definitions."""
+    longest = AVRO.replace('"record"', f'"record", "doc": "{"x" * 290_000}"', 1)
+    made = [google.create(longest)]
+    while len(made) < 20:
+        revision = made[-1].revision_id
+        made.append(google.schemas.rollback_schema(name=STATES, revision_id=revision, timeout=LONG))
+    asked = {"name": STATES, "view": FULL}
+    pager = google.schemas.list_schema_revisions(request=asked, timeout=LONG)
+    assert list(pager) == made[::-1]
+    for n in range(15):
+        schema = {"type_": Schema.Type.AVRO, "definition": longest}
+        more = {"parent": PROJECT, "schema": schema, "schema_id": f"more-{n:02}"}
+        google.schemas.create_schema(request=more, timeout=LONG)
+    asked = {"parent": PROJECT, "view": FULL}
+    pager = google.schemas.list_schemas(request=asked, timeout=LONG)
+    sizes = [len(page.schemas) for page in pager.pages]
+    assert sizes == [10, 6]
+
+
 def test_revisions_are_committed_listed_rolled_back_and_deleted(google: Clients) -> None:
     """The samples `commit_avro_schema`, `list_schema_revisions`, `rollback_schema_revision`, ..."""
     first, second = google.create(), google.commit()

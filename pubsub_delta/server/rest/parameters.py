@@ -87,9 +87,10 @@ def as_json(fields: Mapping[str, Sequence[str]], of: Descriptor) -> dict[str, An
         inside, message = written, of
         for parent in parents:
             field = _field(message, parent, name)
-            if field.message_type is None or is_repeated(field):
+            within = None if is_repeated(field) else field.message_type
+            if within is None or is_written_as_text(within):
                 raise _unbound(name)
-            inside, message = inside.setdefault(parent, {}), field.message_type
+            inside, message = inside.setdefault(parent, {}), within
         inside[last] = _value(_field(message, last, name), name, values)
     return written
 
