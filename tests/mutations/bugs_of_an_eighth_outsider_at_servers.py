@@ -149,10 +149,8 @@ BUGS_OF_AN_EIGHTH_OUTSIDER_AT_SERVERS = (
         "taken-over-messages-wake-nobody",
         "Messages of a dead server are available, and the dispatcher is not told.",
         "server/hub.py",
-        "        running = self.running(left.subscription)\n"
-        "        if running is not None:\n"
-        "            running.poll()\n",
-        "",
+        "        if running is not None:\n            running.poll()\n\n    async def _refresh",
+        "\n    async def _refresh",
     ),
     Bug(
         "detached-table-subscriptions-are-written",

@@ -110,8 +110,8 @@ BUGS_OF_FAULTS = (
         "left-of-an-earlier-subscription",
         "What a killed server had leased of a deleted subscription is given back of its successor.",
         "server/hub.py",
-        "if found.uid == left.uid:",
-        "if found.name == left.subscription:",
+        "if found.uid != left.uid:",
+        "if found.name != left.subscription:",
     ),
     Bug(
         "detached-forwards",
