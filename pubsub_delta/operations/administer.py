@@ -307,7 +307,7 @@ def _keep_dead_letter_topic(
             undo()
         except Exception as failed:
             raise Unknown(
-                f"dead_letter_policy: it is stored, and could not be taken back "
+                "dead_letter_policy: it is stored, and could not be taken back "
                 f"({first_line(failed)}) when it was not known whether its topic "
                 f"{policy.dead_letter_topic} still exists; look whether it does"
             ) from error
