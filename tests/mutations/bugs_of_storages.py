@@ -269,4 +269,12 @@ BUGS_OF_STORAGES = (
         "if answer[1] not in _TEMPORARY_ANSWERS:",
         "if False:",
     ),
+    Bug(
+        "storage-that-is-away-is-an-error-of-spark",
+        "A storage that is away for a moment ends consumers of the Spark lane.",
+        "tables/lanes/spark/errors.py",
+        "if table is not None and not of_others and away is not None:",
+        "if False and away is not None:",
+        needs_spark=("tests/spark_lane/test_storage_away.py",),
+    ),
 )

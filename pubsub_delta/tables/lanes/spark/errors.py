@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame
 
-from pubsub_delta.errors import DataLoss, FailedPrecondition, PubSubError, first_line
+from pubsub_delta.errors import DataLoss, FailedPrecondition, PubSubError, Unavailable, first_line
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
 from pubsub_delta.tables.lanes.spark.types import normal
 from pubsub_delta.tables.lanes.storage_errors import forbidden, translate_error
@@ -36,6 +36,13 @@ _REFUSED = re.compile(
 _FORBIDDEN = re.compile(
     r"DELTA_(?:CANNOT_MODIFY_APPEND_ONLY|VIOLATE_CONSTRAINT_WITH_VALUES|NOT_NULL_CONSTRAINT_VIOLATED)"
 )
+_AWAY = re.compile(
+    r"java\.net\.(?:ConnectException|UnknownHostException|NoRouteToHostException"
+    r"|SocketException|SocketTimeoutException)(?:: [^\n]*)?"
+    r"|Unable to execute HTTP request[^\n]*|Status Code: (?:429|50[0234])[^\n]*"
+    r"|ipc\.StandbyException[^\n]*"
+)
+"""What Hadoop's file systems say, after their own tries, of a storage that is away or busy."""
 _OCCUPIED = ("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "LOCATION_ALREADY_EXISTS")
 """Conditions for files at the location of a table that the catalog does not have."""
 _WRITTEN = re.compile(r"failed while writing rows to \S+", re.IGNORECASE)
@@ -67,7 +74,7 @@ def expected_errors() -> Iterator[None]:
 
 @contextmanager
 def translating_errors(table: str | None, *, of_others: bool = False) -> Iterator[None]:
-    """Raise errors of Spark as Conflict, TableMissing, DataLoss or FailedPrecondition.
+    """Raise errors of Spark as Conflict, TableMissing, DataLoss, Unavailable or FailedPrecondition.
 
     ``of_others``: whether a DataFrame of the caller is read, too. Errors about its damaged files or
     missing tables are raised unchanged.
@@ -102,6 +109,12 @@ def translating_errors(table: str | None, *, of_others: bool = False) -> Iterato
         rule = _FORBIDDEN.search(f"{condition} {error}")
         if table is not None and rule is not None:
             raise forbidden(table, rule[0]) from error
+        away = _AWAY.search(str(error))
+        if table is not None and not of_others and away is not None:
+            raise Unavailable(
+                f"{table}: its storage cannot be reached, or cannot do it now ({away[0][:300]}); "
+                "try again later"
+            ) from error
         translated = translate_error(error, None if of_others else table)
         if translated is None or (
             of_others and isinstance(translated, DataLoss) and _names_no_table(error)
