@@ -76,6 +76,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "publisher": {
         "batch_settings": BatchSettings(1_000, 10_000_000, 0.05),
         "flow_control": PublishFlowControl(1_000, 10_000_000, LimitExceededBehavior.BLOCK),
+        "total_timeout": "60s",
     },
     "read_topic": {"typed": False},
     "peek": {"max_messages": 25, "max_bytes": 4096},
