@@ -259,7 +259,7 @@ BUGS_OF_STORAGES = (
         "busy-storage-is-no-error-of-ours",
         "A storage that is busy, or resets connections, ends consumers by an OSError.",
         _FAILURES,
-        "refused(table, error) or unreachable(table, error) or translate_error_of(table, error)",
+        "refused(table, error) or unavailable(table, error) or translate_error_of(table, error)",
         "refused(table, error) or translate_error_of(table, error)",
     ),
     Bug(

@@ -49,7 +49,7 @@ class OutageLane(MemoryLane):
             return found
 
         def call(table: str, *args: Any, **named: Any) -> Any:
-            if self.left is None:  # a call that another one makes
+            if self.left is None:  # it is back meanwhile
                 return found(table, *args, **named)
             if self.left:
                 self.left -= 1

@@ -6,7 +6,7 @@ import pytest
 from deltalake.exceptions import DeltaError
 
 from pubsub_delta.errors import DataLoss, FailedPrecondition, Unavailable
-from pubsub_delta.tables.lanes.direct.errors import refused, translating_errors, unreachable
+from pubsub_delta.tables.lanes.direct.errors import refused, translating_errors, unavailable
 from pubsub_delta.tables.lanes.protocol import Conflict
 from pubsub_delta.tables.lanes.storage_errors import translate_error
 
@@ -89,22 +89,22 @@ def test_a_storage_that_is_away_or_busy_is_unavailable(
     "status", ["501 Not Implemented", "409 Conflict", "412 Precondition Failed"]
 )
 def test_an_answer_that_stays_the_same_is_not_told_as_a_storage_that_is_busy(status: str) -> None:
-    assert unreachable(TABLE, OSError(BUSY.replace("503 Service Unavailable", status))) is None
+    assert unavailable(TABLE, OSError(BUSY.replace("503 Service Unavailable", status))) is None
 
 
 def test_a_storage_that_is_not_there_is_told_to_who_opens_a_table() -> None:
-    told = unreachable(TABLE, OSError(GONE))
+    told = unavailable(TABLE, OSError(GONE))
     assert isinstance(told, Unavailable)
     assert "cannot be reached (error sending request: client error (Connect)" in str(told)
-    twice = unreachable(TABLE, OSError(f"{GONE}HTTP error\n dns error\n no such host"))
+    twice = unavailable(TABLE, OSError(f"{GONE}HTTP error\n dns error\n no such host"))
     assert "cannot be reached (dns error: no such host)" in str(twice), "the last try tells why"
-    bare = unreachable(TABLE, OSError("dns error\n no such host"))
+    bare = unavailable(TABLE, OSError("dns error\n no such host"))
     assert "cannot be reached (dns error: no such host)" in str(bare)
 
 
 def test_nothing_of_it_is_said_of_a_local_disk() -> None:
     assert refused(LOCAL, OSError(KEY)) is None
-    assert unreachable(LOCAL, OSError(GONE)) is None
+    assert unavailable(LOCAL, OSError(GONE)) is None
 
 
 def test_a_lost_race_is_a_conflict() -> None:

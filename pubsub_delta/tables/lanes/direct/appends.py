@@ -40,7 +40,7 @@ def append_once(
 
     def attempt() -> int | None:
         nonlocal known
-        with tables.newest(table, known) as opened:
+        with translating_errors(table), tables.newest(table, known) as opened:
             before, known = int(opened.version()), None
             if has_landed(opened, transaction):
                 return None

@@ -97,7 +97,7 @@ def refused(table: str, error: BaseException) -> StorageRefused | None:
     return StorageRefused(f"{table}: its storage refuses it ({why}); {CREDENTIALS}")
 
 
-def unreachable(table: str, error: BaseException) -> Unavailable | None:
+def unavailable(table: str, error: BaseException) -> Unavailable | None:
     """Return the error for a storage that cannot be reached, or cannot do it now; else None."""
     text = _COLOUR.sub("", str(error))
     if "://" not in table or not isinstance(error, (OSError, DeltaError)):
@@ -138,7 +138,7 @@ def _translated(error: Exception, table: str) -> Exception | None:
             f"{table}: another program has changed its columns ({first}); restore the table to an "
             "earlier version"
         )
-    damage = refused(table, error) or unreachable(table, error) or translate_error_of(table, error)
+    damage = refused(table, error) or unavailable(table, error) or translate_error_of(table, error)
     of_features = isinstance(error, DeltaError) and _FEATURES.search(text)
     if damage is None and (of_features or isinstance(error, DeltaProtocolError)):
         return FailedPrecondition(

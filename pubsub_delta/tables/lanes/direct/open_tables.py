@@ -16,7 +16,7 @@ from deltalake.exceptions import DeltaError
 
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.lanes.direct.commits import newest_version
-from pubsub_delta.tables.lanes.direct.errors import translating_errors, unreachable
+from pubsub_delta.tables.lanes.direct.errors import translating_errors, unavailable
 from pubsub_delta.tables.lanes.direct.storage import address_of
 from pubsub_delta.tables.lanes.direct.table_snapshots import TableSnapshot
 from pubsub_delta.tables.lanes.protocol import TableMissing
@@ -213,7 +213,7 @@ class OpenTables:
         try:
             return DeltaTable(address_of(table), version=version, storage_options=self.options)
         except OSError as error:
-            translated = unreachable(table, error)
+            translated = unavailable(table, error)
             if translated is None:
                 raise
             raise translated from error
