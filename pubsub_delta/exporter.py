@@ -13,7 +13,7 @@ from pubsub_delta.clock import to_micros
 from pubsub_delta.durations import Duration, parse_duration
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError
 from pubsub_delta.metrics import METRICS, RESOURCE_LABELS, Metric, MetricRow, PartlyMeasured
-from pubsub_delta.threads import OPEN_ANOTHER, OwnProcess, stop_at_exit
+from pubsub_delta.threads import OPEN_ANOTHER, OwnProcess, start_threads, stop_at_exit
 
 try:
     from prometheus_client import CollectorRegistry, generate_latest, start_http_server
@@ -105,8 +105,9 @@ class MetricsExporter(Collector):
         self._begin()
         if self._thread is None:
             self._stopped.clear()
-            self._thread = threading.Thread(target=self._run, name="metrics-exporter", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name="metrics-exporter", daemon=True)
+            start_threads([thread], self._stopped.set)
+            self._thread = thread
             stop_at_exit(self, MetricsExporter.stop)
         return self
 

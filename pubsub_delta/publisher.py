@@ -25,6 +25,7 @@ from pubsub_delta.threads import (
     OwnProcess,
     has_lock_of,
     refuse_to_pickle,
+    start_threads,
     stop_at_exit,
 )
 
@@ -95,7 +96,7 @@ class Publisher:
         self._progress = threading.Condition(lock)
         self._room = threading.Condition(lock)
         self._thread = threading.Thread(target=self._run, name="pubsub-publisher", daemon=True)
-        self._thread.start()
+        start_threads([self._thread], self._end)
         stop_at_exit(self, Publisher.stop)
 
     def publish(
@@ -155,10 +156,7 @@ class Publisher:
         if not self._own_process.is_this:  # the queue is that of the process that has the thread
             return
         interrupts = has_lock_of(self._work)
-        with self._work:
-            self._stopped = True
-            self._work.notify()
-            self._room.notify_all()
+        self._end()
         if threading.current_thread() is not self._thread and not interrupts:
             self._thread.join()
 
@@ -178,6 +176,12 @@ class Publisher:
     def __repr__(self) -> str:
         state = ", stopped" if self._stopped else ""
         return f"Publisher({self._settings}, {len(self._queue)} queued{state})"
+
+    def _end(self) -> None:
+        with self._work:
+            self._stopped = True
+            self._work.notify()
+            self._room.notify_all()
 
     # Flow control
 

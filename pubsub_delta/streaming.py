@@ -28,6 +28,7 @@ from pubsub_delta.policy.metrics import metrics_of
 from pubsub_delta.policy.streams import started_last
 from pubsub_delta.session import is_remote
 from pubsub_delta.tables.store import Tables
+from pubsub_delta.threads import start_threads
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -68,7 +69,8 @@ def subscribe_stream(
     consuming.drain()
     # Spark would end a query over these ticks after one micro-batch; it is ended here.
     query = consuming.start(consuming.ticks(), {"processingTime": "0 seconds"})
-    Thread(target=_stop_when_drained, args=(query, consuming), daemon=True).start()
+    ending = Thread(target=_stop_when_drained, args=(query, consuming), daemon=True)
+    start_threads([ending], query.stop)
     return query
 
 

@@ -20,7 +20,13 @@ from pubsub_delta.policy.fields import check_function
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import FlowControl
-from pubsub_delta.threads import OPEN_ANOTHER, OwnProcess, refuse_to_pickle, stop_at_exit
+from pubsub_delta.threads import (
+    OPEN_ANOTHER,
+    OwnProcess,
+    refuse_to_pickle,
+    start_threads,
+    stop_at_exit,
+)
 
 logger = logging.getLogger("pubsub_delta")
 
@@ -106,12 +112,7 @@ class StreamingPull:
             callback, max_workers, subscription, ordered=ordered, on_idle=self._paused.set
         )
         self._thread = threading.Thread(target=self._run, name="pubsub-subscriber", daemon=True)
-        try:
-            for thread in (*self._callbacks.threads, self._thread):
-                thread.start()
-        except RuntimeError:  # no more threads are started
-            self._callbacks.stop()
-            raise
+        start_threads((*self._callbacks.threads, self._thread), self._callbacks.stop)
         stop_at_exit(self, StreamingPull._cancel_in_time)
 
     def result(self, timeout: float | None = None) -> None:

@@ -56,6 +56,19 @@ if hasattr(os, "register_at_fork"):  # Windows does not fork
     os.register_at_fork(after_in_child=_working.clear)
 
 
+def start_threads(those: Iterable[threading.Thread], stop: Callable[[], object]) -> None:
+    """Start threads; where one cannot start, or Ctrl-C comes meanwhile, stop those that run.
+
+    Nobody has what they belong to then, to stop it.
+    """
+    try:
+        for thread in those:
+            thread.start()
+    except BaseException:
+        stop()
+        raise
+
+
 OPEN_ANOTHER = 'open one there, in a process started by "spawn"'
 
 

@@ -87,6 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 NOT_REMOTE = {
+    "test_started_queries.py": "as test_streaming.py",
     "test_streaming.py": "process and its threads are not in the server's Python process",
     "test_a_foreign_session_works_with_one_warning": "its sessions have no newSession()",
     "test_a_session_that_writes_something_else_is_refused_by_its_setting": "as above",

@@ -79,8 +79,9 @@ class Measurements(Generic[T]):
             self._every, self._names = dict(every), names
             self._by_name = {n: m for n, m in self._by_name.items() if every.get(n) == m.uid}
             if self._thread is None and not self._is_closed:
-                self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="metrics", daemon=True)
+                thread.start()
+                self._thread = thread
             self._lock.wait_for(lambda: self._are_fresh(names), timeout)
             return dict(self._by_name)
 

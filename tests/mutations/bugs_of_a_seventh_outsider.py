@@ -324,8 +324,8 @@ BUGS_OF_A_SEVENTH_OUTSIDER = (
         "blocked-after-stop",
         "A publish that waits for room hangs after stop.",
         "publisher.py",
-        "            self._work.notify()\n            self._room.notify_all()\n        if",
-        "            self._work.notify()\n        if",
+        "            self._work.notify()\n            self._room.notify_all()\n\n    # Flow",
+        "            self._work.notify()\n\n    # Flow",
     ),
     Bug(
         "large-message-read-again",

@@ -6,6 +6,35 @@ from tests.mutations.bug import Bug
 
 BUGS_OF_INTERRUPTS = (
     Bug(
+        "interrupted-start-leaves-threads",
+        "Ctrl-C while a StreamingPull starts leaves one that nobody can cancel.",
+        "threads.py",
+        "    except BaseException:\n        stop()",
+        "    except RuntimeError:\n        stop()",
+    ),
+    Bug(
+        "exporter-keeps-a-thread-that-never-ran",
+        "An exporter that could not start its thread can be neither started nor stopped.",
+        "exporter.py",
+        "start_threads([thread], self._stopped.set)\n            self._thread = thread\n",
+        "self._thread = thread\n            start_threads([thread], self._stopped.set)\n",
+    ),
+    Bug(
+        "pages-wait-for-a-thread-that-never-ran",
+        "A console that could not start its thread once measures nothing any more.",
+        "console/measurements.py",
+        "                thread.start()\n                self._thread = thread\n",
+        "                self._thread = thread\n                thread.start()\n",
+    ),
+    Bug(
+        "query-that-nothing-ends-runs",
+        "A query whose thread could not be started goes on when it has drained.",
+        "streaming.py",
+        "start_threads([ending], query.stop)",
+        "ending.start()",
+        needs_spark=("tests/delta/test_started_queries.py",),
+    ),
+    Bug(
         "interrupted-snapshot-keeps-its-name",
         "Ctrl-C while a snapshot is created leaves its announcement.",
         "operations/snapshot.py",
@@ -265,8 +294,8 @@ BUGS_OF_INTERRUPTS = (
         "pull-that-does-not-start-leaves-threads",
         "Each pull that cannot start leaves threads, which others then lack.",
         "subscriber.py",
-        "            self._callbacks.stop()\n            raise\n",
-        "            raise\n",
+        "start_threads((*self._callbacks.threads, self._thread), self._callbacks.stop)",
+        "start_threads((*self._callbacks.threads, self._thread), lambda: None)",
     ),
     Bug(
         "ids-are-not-pickled",

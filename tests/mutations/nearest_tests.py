@@ -291,7 +291,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "forked_processes",
         "lanes/test_exits",
     ),
-    "threads.py": ("lanes/test_exits",),
+    "threads.py": ("started_threads", "subscriber_end", "lanes/test_exits"),
     "tables/registry/predicates.py": ("expired_snapshots", "snapshot_calls", "expiration"),
     "tables/registry/registry.py": (
         "lost_registry",
@@ -326,7 +326,12 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "micro_batch_lease",
         "data_source_consumer",
     ),
-    "exporter.py": ("exporter", "lanes/test_damaged_metrics", "forked_processes"),
+    "exporter.py": (
+        "exporter",
+        "started_threads",
+        "lanes/test_damaged_metrics",
+        "forked_processes",
+    ),
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
     "tables/messages/commits.py": (
         "topic_history",

@@ -23,7 +23,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "console/forms.py": ("console_form_values", "console_forms", "console_security"),
     "console/leased_batches.py": ("console_leased_batches", "console_messages"),
-    "console/measurements.py": ("console_lists",),
+    "console/measurements.py": ("console_lists", "started_threads"),
     "console/lists.py": (
         "console_lists",
         "console_pages",

@@ -321,6 +321,26 @@ def test_a_pull_that_cannot_start_its_threads_leaves_none(monkeypatch: pytest.Mo
     eventually(lambda: threading.active_count() == before)
 
 
+def test_a_pull_whose_start_is_interrupted_leaves_no_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Jupyter: "interrupt kernel" is Ctrl-C; the cell has no future that could be cancelled."""
+    store, work, before, interrupted = Store([1]), Work(leave), threading.active_count(), ""
+    start_thread = threading.Thread.start
+
+    def start_and_interrupt(thread: threading.Thread) -> None:
+        start_thread(thread)
+        if thread.name == interrupted:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", start_and_interrupt)
+    for each in ("pubsub-callbacks-1", "pubsub-callbacks-3", "pubsub-subscriber"):
+        interrupted = each
+        with pytest.raises(KeyboardInterrupt):
+            StreamingPull(store, store.subscription, store.now, work)
+    eventually(lambda: threading.active_count() == before)
+
+
 def test_a_pull_goes_on_where_no_thread_can_be_started(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,36 @@
+"""Queries whose start fails half-way: the caller has no query that could be stopped."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from pubsub_delta import streaming
+from tests.conftest import Bench
+from tests.delta.test_streaming import DRAIN
+
+
+def test_a_query_that_nothing_would_end_is_stopped(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python: "can't start new thread", at a limit of the system."""
+    start = threading.Thread.start
+
+    def start_others(thread: threading.Thread) -> None:
+        if getattr(thread, "_target", None) is streaming._stop_when_drained:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    bench.store.create_topic("orders")
+    bench.store.create_subscription("billing", "orders")
+    monkeypatch.setattr(threading.Thread, "start", start_others)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        bench.store.subscribe_stream(
+            "billing",
+            lambda df, batch_id: None,
+            checkpoint_location=str(tmp_path / "checkpoint"),
+            trigger=DRAIN,
+        )
+    assert not bench.spark.streams.active
