@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
@@ -21,6 +22,7 @@ from pubsub_delta import (
 )
 from pubsub_delta.clock import SystemClock
 from pubsub_delta.datasource import writing
+from pubsub_delta.tables.lanes.direct import files
 from pubsub_delta.tables.lanes.direct.files import WrittenFile
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
 from pubsub_delta.tables.store import Tables
@@ -336,3 +338,15 @@ def test_statistics_are_json_that_delta_reads(written: Written) -> None:
     stats = json.loads(file.action().stats)
     assert stats["minValues"]["publish_time"].endswith("Z")
     assert len(stats["minValues"]["publish_time"]) == len("2026-01-01T00:00:00.000Z")
+
+
+def test_small_parts_are_joined_to_row_groups_of_one_size(tmp_path: Path) -> None:
+    """Each row group has statistics and dictionaries of its own: a row each would be a waste."""
+    part = pa.table({"position": range(20_000)})
+    written = files.write_file(
+        f"delta.`{tmp_path}`", None, "part.parquet", part.schema, [part] * 10
+    )
+    assert written == (tmp_path / "part.parquet").stat().st_size
+    stored = pq.ParquetFile(tmp_path / "part.parquet").metadata
+    groups = [stored.row_group(n).num_rows for n in range(stored.num_row_groups)]
+    assert groups == [65_536, 14_464, 65_536, 14_464, 40_000]

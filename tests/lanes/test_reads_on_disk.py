@@ -276,3 +276,14 @@ def test_what_an_operator_has_overwritten_stops_no_consumer(tmp_path: Path, seen
     assert [each.data for each in batch] == [b"c", b"d"]
     batch.ack()
     assert store.metrics("delays")["num_undelivered_messages"] == 0
+
+
+def test_a_search_up_to_a_time_has_what_was_published_at_it(tmp_path: Path) -> None:
+    clock = ManualClock(at(0))
+    store = PubSub(None, str(tmp_path), clock=clock)
+    store.create_topic("flights")
+    for data in (b"a", b"b", b"c"):
+        store.publish("flights", [data])
+        clock.advance(1)
+    assert found(store, MessageQuery(latest=at(1))) == ["b", "a"]
+    assert found(store, MessageQuery(earliest=at(1))) == ["c", "b"]

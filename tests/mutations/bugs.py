@@ -34,6 +34,7 @@ from tests.mutations.bugs_of_an_eighth_outsider_at_surfaces import (
 from tests.mutations.bugs_of_an_eighth_outsider_by_spark import (
     BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK,
 )
+from tests.mutations.bugs_of_an_eleventh_outsider import BUGS_OF_AN_ELEVENTH_OUTSIDER
 from tests.mutations.bugs_of_an_outsider import BUGS_OF_AN_OUTSIDER
 from tests.mutations.bugs_of_an_outsider_at_surfaces import BUGS_OF_AN_OUTSIDER_AT_SURFACES
 from tests.mutations.bugs_of_an_outsider_by_spark import BUGS_OF_AN_OUTSIDER_BY_SPARK
@@ -160,5 +161,6 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_AN_ADVERSARY,
     *BUGS_OF_A_NINTH_OUTSIDER,
     *BUGS_OF_A_TENTH_OUTSIDER,
+    *BUGS_OF_AN_ELEVENTH_OUTSIDER,
     *BUGS_OF_A_TENTH_OUTSIDER_AT_SURFACES,
 )

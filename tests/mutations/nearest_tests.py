@@ -200,6 +200,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_races_found",
     ),
     "operations/snapshot.py": (
+        "wrong_arguments",
         "seek_calls",
         "snapshot_calls",
         "crossed_changes",
@@ -358,6 +359,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "resources.py": ("resources", "fields", "lanes/test_pickling"),
     "methods/inspection.py": ("find", "wrong_arguments"),
     "tables/lanes/direct/files.py": (
+        "lanes/test_data_source_files",
         "lanes/test_scans",
         "lanes/test_tables_that_are_gone",
         "lanes/test_by_urls",

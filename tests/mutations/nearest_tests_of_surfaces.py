@@ -13,7 +13,11 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "console_searches",
         "console_messages",
     ),
-    "console/subscription_edit.py": ("console_forms", "console_dead_letter_subscriptions"),
+    "console/subscription_edit.py": (
+        "console_forms",
+        "console_dead_letter_subscriptions",
+        "console_security",
+    ),
     "cli/delivery.py": ("cli_pull", "cli_arguments", "cli_listings"),
     "server/subscription_workers.py": ("server_push_changes",),
     "console/resource_changes.py": (
@@ -68,7 +72,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_push_calls",
     ),
     "server/exporting.py": ("server_otel", "server_memory"),
-    "cli/arguments.py": ("cli_arguments",),
+    "cli/arguments.py": ("cli_arguments", "cli_listings"),
     "cli/records.py": ("cli_publish_records",),
     "cli/times.py": (
         "cli_transforms",
@@ -223,7 +227,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "cli/checks.py": ("cli_doctor",),
     "cli/doctor.py": ("cli_doctor",),
     "cli/demo.py": ("cli_doctor", "cli_quick"),
-    "cli/endpoint/errors.py": ("cli_endpoint", "cli_broken_servers"),
+    "cli/endpoint/errors.py": ("cli_endpoint", "cli_endpoint_reached", "cli_broken_servers"),
     "console/security.py": ("console_security", "console_sessions"),
     "server/streams.py": (
         "server_rare_ends",
@@ -302,7 +306,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "cli/serve.py": ("server_command", "server_console"),
     "cli/shell.py": ("shell",),
     "cli/shell_lines.py": ("cli_transforms", "shell"),
-    "cli/snapshots.py": ("cli_arguments", "cli_formats", "cli_changed"),
+    "cli/snapshots.py": ("cli_listings", "cli_arguments", "cli_formats", "cli_changed"),
     "cli/subscriptions.py": (
         "cli_arguments",
         "cli_push",

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -22,10 +22,10 @@ from pubsub_delta.cli.application import App
 from pubsub_delta.cli.endpoint import connection
 from pubsub_delta.cli.endpoint.client import EndpointClient
 from pubsub_delta.cli.endpoint.connection import Connection, connection_of
-from pubsub_delta.cli.endpoint.errors import AckIdsError, StatusError
+from pubsub_delta.cli.endpoint.errors import AckIdsError, StatusError, error_of
 from pubsub_delta.cli.main import cli
 from pubsub_delta.cli.settings import Settings, read_settings
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, Unavailable, Unknown
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.resources import Message
 from pubsub_delta.server.ack_failures import INVALID_ACK_ID
@@ -141,6 +141,39 @@ def test_a_server_that_is_not_there_is_told_in_one_line() -> None:
     assert result.stderr.startswith("ERROR: (pubsub-delta.topics.list) UNAVAILABLE: endpoint: ")
     assert f"no server can be reached at {address} " in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+@dataclass
+class Failed:
+    """An error of gRPC with a code and its details."""
+
+    told: str
+
+    def code(self) -> grpc.StatusCode:
+        return grpc.StatusCode.UNAVAILABLE
+
+    def details(self) -> str:
+        return self.told
+
+    def trailing_metadata(self) -> None:
+        return None
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "failed to connect to all addresses; last error: UNKNOWN: no route to host",
+        "errors resolving store.example: [field:hostname error:DNS query cancelled]",
+        "DNS resolution failed for store.example:443: C-ares status is not ARES_SUCCESS",
+    ],
+)
+def test_a_request_that_was_sent_to_nobody_is_unavailable(told: str) -> None:
+    """Unavailable: nothing was written. gRPC tells so in three ways."""
+    error = error_of(Failed(told), "store.example:443", 5)
+    assert type(error) is Unavailable
+    assert "no server can be reached at store.example:443" in str(error)
+    ended = error_of(Failed("Socket closed"), "store.example:443", 5)
+    assert type(ended) is Unknown
 
 
 @pytest.mark.timeout(20)

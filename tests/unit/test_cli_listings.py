@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.main import cli
 from pubsub_delta.clock import ManualClock
-from pubsub_delta.resources import Page, Topic
+from pubsub_delta.resources import Page, Snapshot, Topic
 from tests.unit.serving_world import Terminal, WorldBackend
 from tests.unit.test_cli_arguments import NOW, SNAPSHOT, SUBSCRIPTIONS, Noting, last_call, run
 from tests.unit.test_cli_pull import Pulled
@@ -137,6 +137,17 @@ def test_snapshots_are_listed_in_the_table_of_gcloud() -> None:
     ]
     told = run(store, "snapshots", "list", "--format=value(SNAPSHOT,topicId)").stdout
     assert told == "n\tt\n"
+
+
+def test_a_limit_of_snapshots_asks_for_no_more_pages_than_it_needs() -> None:
+    class Snapshots(Noting):
+        def list_snapshots(self, *, page_token: str | None = None) -> Page[Snapshot]:
+            self.calls.append(("list_snapshots", (page_token,), {}))
+            return Page([SNAPSHOT], "" if page_token else "second")
+
+    store = Snapshots()
+    told = run(store, "snapshots", "list", "--limit=1", "--format=value(SNAPSHOT)").stdout
+    assert (told, len(store.calls)) == ("n\n", 1)
 
 
 GCLOUDS = (

@@ -88,6 +88,7 @@ def test_fractions_of_a_second_have_units(text: str, microseconds: int) -> None:
         ("P1W", 0, 7),
         ("P1.5W", 0, 10.5),
         ("P2W3D", 0, 17),
+        ("2W3D", 0, 17),
     ],
 )
 def test_fractions_of_months_are_days(text: str, months: int, days: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from html import unescape
 from typing import Any
 
@@ -169,3 +170,16 @@ def test_a_snapshot_shows_its_time_to_live_and_who_can_seek_to_it() -> None:
     text = words(browser.get("/snapshots/before").text)
     assert "in 6 d 23 h" in text
     assert "Replay it to first" in text
+
+
+def test_a_time_on_a_page_is_told_to_machines_in_iso_8601() -> None:
+    """HTML: the datetime of a ``time`` element is a date, a T and a time with its offset."""
+    browser = Browser()
+    browser.store.create_snapshot("before", "first")
+    times = [
+        given["datetime"] or ""
+        for tag, given in elements(browser.get("/snapshots/before").text)
+        if tag == "time"
+    ]
+    assert times
+    assert all(datetime.fromisoformat(each).tzinfo and "T" in each for each in times)

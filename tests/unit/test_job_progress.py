@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from pubsub_delta.jobs.stream_consume import AckCounter
-from pubsub_delta.jobs.terminal import Summary, follow, trigger
+from pubsub_delta.jobs.terminal import Summary, follow, progress, trigger
 
 
 class Reporting:
@@ -80,6 +80,20 @@ def test_a_path_is_printed_as_it_is_given(path: str, capfd: pytest.CaptureFixtur
     summary = Summary("publish", counts={f"bad records, in {path}": 1})
     summary.finish(None)
     assert capfd.readouterr().out.endswith(f"; 1 bad records, in {path}\n")
+
+
+def test_the_progress_of_a_job_is_a_line_for_each_step(capfd: pytest.CaptureFixture[str]) -> None:
+    """A log has no bar: each line tells how far the job is."""
+    with progress("publishing", 10_000) as step:
+        step(3_000)
+        step(4_000)
+    with progress("draining", None) as step:
+        step(5)
+    assert capfd.readouterr().out == (
+        "publishing: 3,000 of 10,000 messages\n"
+        "publishing: 7,000 of 10,000 messages\n"
+        "draining: 5 messages\n"
+    )
 
 
 def test_a_job_that_cannot_go_on_stops_its_query() -> None:

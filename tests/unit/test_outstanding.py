@@ -46,6 +46,20 @@ def everything(request: AckRequest) -> AckResponse:
 # Requests
 
 
+def test_what_is_not_written_yet_is_counted_until_it_is_settled() -> None:
+    """A server takes no more acks and deadlines than it can keep, whatever they ask for."""
+    acks: AckBuffer[str] = AckBuffer()
+    acks.modify_ack_deadline((1, 0), TEN, "deadline")
+    acks.modify_ack_deadline((2, 1), NACK, "nack")
+    acks.acknowledge((1, 2), "ack")
+    assert len(acks) == 3
+    request = acks.request({}, {})
+    acks.acknowledge((1, 3), "later")
+    assert len(acks) == 4
+    acks.settle(everything(request))
+    assert len(acks) == 1
+
+
 def test_the_last_deadline_of_a_delivery_is_asked_for() -> None:
     acks: AckBuffer[str] = AckBuffer()
     for seconds in (30, 60, 10):

@@ -209,6 +209,8 @@ def test_a_type_within_itself_has_at_most_100_levels() -> None:
     for levels in (400, 20_000):
         with pytest.raises(SchemaMismatch, match="nested too deeply"):
             codec.check(nested(levels)[1], JSON)
+        with pytest.raises(SchemaMismatch, match="nested too deeply"):
+            codec.check(b"[" * levels + b"]" * levels, JSON)
 
 
 def test_what_is_not_nested_may_have_any_number_of_objects() -> None:
