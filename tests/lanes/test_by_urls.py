@@ -14,9 +14,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 from deltalake.fs import DeltaStorageHandler
 
-from pubsub_delta.errors import Unavailable
+from pubsub_delta.errors import FailedPrecondition, Unavailable
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.direct import DirectLane, DirectScans, open_tables, table_snapshots
 from pubsub_delta.tables.lanes.direct.commits import newest_version
@@ -253,21 +254,45 @@ def test_the_tables_that_were_used_last_stay_open(
     assert looks.count("opened") == 1
 
 
-@pytest.mark.parametrize(
+REASONS = pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("client error (Connect): tcp connect error", Unavailable),
         ("invalid peer certificate: UnknownIssuer", Unavailable),
         ("Server returned non-2xx status code: 503 Service Unavailable", Unavailable),
-        ("something else", OSError),
+        ("something else", None),
     ],
 )
+
+
+@REASONS
 def test_a_table_that_cannot_be_opened_tells_why(
-    lane: DirectLane, monkeypatch: pytest.MonkeyPatch, text: str, expected: type[Exception]
+    lane: DirectLane, monkeypatch: pytest.MonkeyPatch, text: str, expected: type[Exception] | None
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise OSError(text)
 
     monkeypatch.setattr(open_tables, "DeltaTable", fail)
-    with pytest.raises(expected, match=r"connect|certificate|cannot do it now|something else"):
-        lane.open_tables.opened("delta.`s3a://bucket/topic`")
+    with pytest.raises(
+        expected or OSError, match=r"connect|certificate|cannot do it now|something else"
+    ):
+        lane.version("delta.`s3a://bucket/topic`")
+
+
+@REASONS
+def test_a_version_that_cannot_be_asked_for_is_not_told_as_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: type[Exception] | None
+) -> None:
+    """FailedPrecondition: a repetition fails as well. Unavailable: it can succeed later."""
+    opening, lane = DeltaTable, DirectLane(None, TableLocks(None))
+    table = topic(lane, f"delta.`file://{tmp_path}/topic`", numbers(0, 1))
+
+    def fail(*given: Any, version: int | None = None, **named: Any) -> DeltaTable:
+        if version == 0:
+            raise DeltaError(text)
+        return opening(*given, version=version, **named)
+
+    assert lane.read(table, version=1).num_rows == 1
+    monkeypatch.setattr(open_tables, "DeltaTable", fail)
+    with pytest.raises(expected or FailedPrecondition):
+        lane.read(table, version=0)

@@ -277,4 +277,11 @@ BUGS_OF_STORAGES = (
         "if False and away is not None:",
         needs_spark=("tests/spark_lane/test_storage_away.py",),
     ),
+    Bug(
+        "storage-that-is-away-keeps-no-versions",
+        "A version that cannot be asked for at the moment is told as gone for good.",
+        "tables/lanes/direct/open_tables.py",
+        "raise away or FailedPrecondition(",
+        "raise FailedPrecondition(",
+    ),
 )

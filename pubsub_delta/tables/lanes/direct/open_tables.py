@@ -16,7 +16,7 @@ from deltalake.exceptions import DeltaError
 
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.lanes.direct.commits import newest_version
-from pubsub_delta.tables.lanes.direct.errors import translating_errors, unavailable
+from pubsub_delta.tables.lanes.direct.errors import refused, translating_errors, unavailable
 from pubsub_delta.tables.lanes.direct.storage import address_of
 from pubsub_delta.tables.lanes.direct.table_snapshots import TableSnapshot
 from pubsub_delta.tables.lanes.protocol import TableMissing
@@ -180,9 +180,10 @@ class OpenTables:
         if version == (newest := self.snapshot(table, known_version=version)).version:
             return newest
         try:
-            opened = DeltaTable(address_of(table), version=version, storage_options=self.options)
+            opened = self.opened(table, version)
         except DeltaError as error:
-            raise FailedPrecondition(
+            away = refused(table, error) or unavailable(table, error)
+            raise away or FailedPrecondition(
                 f"{table}: version {version} is not kept; the newest one is {newest.version}; "
                 "delta.logRetentionDuration of the table says how long versions are kept"
             ) from error
@@ -209,14 +210,8 @@ class OpenTables:
             return read(snapshot)
 
     def opened(self, table: str, version: int | None = None) -> DeltaTable:
-        """Open a table again, perhaps as of a version; Unavailable if nobody can reach it."""
-        try:
-            return DeltaTable(address_of(table), version=version, storage_options=self.options)
-        except OSError as error:
-            translated = unavailable(table, error)
-            if translated is None:
-                raise
-            raise translated from error
+        """Open a table again, perhaps as of a version."""
+        return DeltaTable(address_of(table), version=version, storage_options=self.options)
 
     def forget(self, table: str) -> None:
         """Close a table: the next use opens it again."""
