@@ -40,4 +40,26 @@ BUGS_OF_PROMISES_OF_DELIVERY = (
         "{**of.fields_by_name, **{each.json_name: each for each in of.fields}}",
         "{**of.fields_by_name}",
     ),
+    Bug(
+        "numbers-of-python-in-tables",
+        "A member of JSON is a number for a table as Python writes it: 1_000.",
+        "tables/json_values.py",
+        "    if isinstance(value, str) and not (is_number(value) or _NO_NUMBER.fullmatch(value)):\n"
+        "        raise ValueError(value)\n",
+        "",
+    ),
+    Bug(
+        "dates-of-python-in-tables",
+        "A DATE of a table may be written as a week: 2026-W10-3.",
+        "tables/json_values.py",
+        "    if not _DATE.fullmatch(text):\n        raise ValueError(text)\n",
+        "",
+    ),
+    Bug(
+        "zones-dropped-in-tables",
+        "A column without a zone takes a time of a zone as another time of day.",
+        "tables/json_values.py",
+        "else _without_zone(text, name)",
+        "else datetime.fromisoformat(text)",
+    ),
 )
