@@ -62,4 +62,18 @@ BUGS_OF_PROMISES_OF_DELIVERY = (
         "else _without_zone(text, name)",
         "else datetime.fromisoformat(text)",
     ),
+    Bug(
+        "policy-of-a-deleted-namesake",
+        "A topic has the cached policy of an earlier one of its name, which was deleted elsewhere.",
+        "server/authorization.py",
+        '*(f"{PUBLISHER}/{verb}Topic" for verb in ("Create", "Delete")),',
+        'f"{PUBLISHER}/DeleteTopic",',
+    ),
+    Bug(
+        "policy-of-an-expired-namesake",
+        "A snapshot has the cached policy of an expired one of its name.",
+        "server/authorization.py",
+        '*(f"{SUBSCRIBER}/{verb}Snapshot" for verb in ("Create", "Delete")),',
+        'f"{SUBSCRIBER}/DeleteSnapshot",',
+    ),
 )
