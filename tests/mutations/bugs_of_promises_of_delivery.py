@@ -76,4 +76,12 @@ BUGS_OF_PROMISES_OF_DELIVERY = (
         '*(f"{SUBSCRIBER}/{verb}Snapshot" for verb in ("Create", "Delete")),',
         'f"{SUBSCRIBER}/DeleteSnapshot",',
     ),
+    Bug(
+        "topic-of-a-foreign-snapshot-named",
+        "Who may seek to a snapshot is told of which topic it is, though that may not be seen.",
+        "operations/seek.py",
+        'f"snapshot {name} is of another topic than subscription {source.subscription.name}; "',
+        'f"snapshot {name} is of another topic than subscription {source.subscription.name}, "\n'
+        '            f"{snapshot.topic}; "',
+    ),
 )

@@ -193,6 +193,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "operations/seek.py": (
         "seek_calls",
+        "server_access",
         "snapshot_calls",
         "survey",
         "races",
