@@ -84,4 +84,18 @@ BUGS_OF_PROMISES_OF_DELIVERY = (
         'f"snapshot {name} is of another topic than subscription {source.subscription.name}, "\n'
         '            f"{snapshot.topic}; "',
     ),
+    Bug(
+        "digits-of-any-script",
+        "A text is a number with digits of any script, which JSON's other readers do not take.",
+        "policy/json_texts.py",
+        r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?",
+        r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?",
+    ),
+    Bug(
+        "base64-of-one-alphabet",
+        "Bytes in JSON may not be in the base64 of URLs.",
+        "policy/json_texts.py",
+        "(?:[A-Za-z0-9+/_-]{4})*(?:[A-Za-z0-9+/_-]{2,3}={0,2})?",
+        "(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2,3}={0,2})?",
+    ),
 )
