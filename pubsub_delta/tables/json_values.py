@@ -6,7 +6,7 @@ import base64
 import math
 import re
 from collections.abc import Mapping
-from datetime import date, datetime, time
+from datetime import date, datetime
 from decimal import Context, Decimal
 from typing import Any
 
@@ -93,7 +93,7 @@ def _without_zone(text: str, name: str) -> datetime:
     A finer time than microseconds is the next one, as that of a column with a zone.
     """
     if not _TIME.fullmatch(text):
-        return datetime.combine(_date(text), time())
+        text = f"{_date(text)}T00:00:00"
     return read_time(f"{text}Z", name).replace(tzinfo=None)
 
 

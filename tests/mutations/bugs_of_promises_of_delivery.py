@@ -133,4 +133,25 @@ BUGS_OF_PROMISES_OF_DELIVERY = (
         "    if topic is None or not tables.registry.change_topic(topic.uid, {}):",
         "    if topic is not None and not tables.registry.change_topic(topic.uid, {}):",
     ),
+    Bug(
+        "fractions-in-any-script",
+        "The fraction of a second may be written in digits of any script.",
+        "clock.py",
+        "    re.ASCII,\n",
+        "",
+    ),
+    Bug(
+        "zones-of-sixty-minutes",
+        "A time may be 60 minutes beyond an hour away from UTC.",
+        "clock.py",
+        r"[+-]\d\d:[0-5]\d)",
+        r"[+-]\d\d:\d\d)",
+    ),
+    Bug(
+        "numbers-of-python-in-forms",
+        "A form takes a number as Python writes it: 1_0 seconds.",
+        "console/subscription_form.py",
+        'float(text) if is_number(text) else float("nan")',
+        'float(text) if is_number(text.replace("_", "")) else float("nan")',
+    ),
 )

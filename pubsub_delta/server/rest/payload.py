@@ -23,7 +23,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _INTEGER = re.compile(r"-?[0-9]{1,20}")
 _TIMES = {
     "Timestamp": re.compile(
-        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII
+        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:[0-5]\d)", re.ASCII
     ),
     "Duration": re.compile(r"-?\d{1,20}(\.\d{1,9})?s", re.ASCII),
 }
