@@ -154,4 +154,11 @@ BUGS_OF_PROMISES_OF_DELIVERY = (
         'float(text) if is_number(text) else float("nan")',
         'float(text) if is_number(text.replace("_", "")) else float("nan")',
     ),
+    Bug(
+        "members-twice-in-tables",
+        "Of a member that a message has twice, its table gets the last value.",
+        "tables/target_rows.py",
+        "                object_pairs_hook=unique_members,\n",
+        "",
+    ),
 )

@@ -179,6 +179,17 @@ METADATA = pa.schema(
 )
 
 
+@pytest.mark.parametrize("data", [b'{"it": 1, "it": 2}', b'{"it": 1, "other": {"a": 1, "a": 2}}'])
+def test_a_member_that_appears_twice_is_no_value(data: bytes) -> None:
+    """One of the two would be lost; JSON does not say which one counts."""
+    config = TableConfig("shop.orders", use_table_schema=True, drop_unknown_fields=True)
+    columns = pa.schema([pa.field("it", pa.int64())])
+    message = ReceivedMessage("", "1", START, data, {}, "", None)
+    found = RowConverter(config, "rows", columns, None).rows([message])
+    assert found.rows.num_rows == 0
+    assert "appears twice in an object" in found.unfit[0]
+
+
 def test_attributes_are_written_as_one_reads_them() -> None:
     """ "All other message properties are written to a JSON object in the attributes column." """
     config = TableConfig("shop.orders", write_metadata=True)

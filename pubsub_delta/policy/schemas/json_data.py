@@ -17,7 +17,9 @@ MOST_LEVELS = 300
 def read_json(data: bytes) -> Any:
     """Parse JSON; SchemaMismatch for invalid JSON, or an object with a repeated field."""
     try:
-        value = json.loads(data.decode(), object_pairs_hook=_once, parse_constant=_no_constant)
+        value = json.loads(
+            data.decode(), object_pairs_hook=unique_members, parse_constant=_no_constant
+        )
     except UnicodeDecodeError as error:
         raise SchemaMismatch(f"invalid UTF-8 ({error.reason} at byte {error.start})") from None
     except RecursionError:
@@ -44,7 +46,8 @@ def _check_levels(value: Any) -> None:
     raise SchemaMismatch(f"it is nested too deeply: {MOST_LEVELS} levels are accepted")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the members of an object; ValueError for a repeated name, of which one would count."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
