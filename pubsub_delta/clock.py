@@ -19,7 +19,8 @@ UTC = timezone.utc
 
 _RFC_3339 = re.compile(
     r"(?P<date>\d{4}-\d\d-\d\d)[Tt ](?P<time>\d\d:\d\d:\d\d)(\.(?P<fraction>\d{1,9}))?"
-    r"(?P<zone>[Zz]|[+-]\d\d:\d\d)"
+    r"(?P<zone>[Zz]|[+-]\d\d:[0-5]\d)",
+    re.ASCII,
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

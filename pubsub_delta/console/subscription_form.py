@@ -22,6 +22,7 @@ from pubsub_delta.durations import parse_duration
 from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.policy import fields as rules
 from pubsub_delta.policy.filters import parse_filter
+from pubsub_delta.policy.json_texts import is_number
 from pubsub_delta.policy.push_configs import check_push_config
 from pubsub_delta.policy.table_configs import check_table_config
 from pubsub_delta.resources import (
@@ -306,10 +307,7 @@ def _retry(form: Form) -> RetryPolicy | None:
 
 def _number(form: Form, name: str, meaning: str) -> float:
     text = form.text(name)
-    try:
-        number = float(text)
-    except ValueError:
-        number = float("nan")
+    number = float(text) if is_number(text) else float("nan")
     if not abs(number) < 1e9:
         raise InvalidField(name, f"{text!r} is not a number; {meaning} is accepted")
     return number

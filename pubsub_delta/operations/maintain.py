@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
-from functools import partial
-from typing import Any
 
-from pubsub_delta.delivery import dead_letters, table_subscriptions, table_writes
+from pubsub_delta.delivery import dead_letters, expiration, table_subscriptions, table_writes
 from pubsub_delta.delivery.discard import discard, forget_commits, stored_topics
 from pubsub_delta.delivery.sources import Source, source_of, still_attached
 from pubsub_delta.durations import Duration, parse_duration_within
-from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound, class_name, counted
+from pubsub_delta.errors import FailedPrecondition, NotFound, class_name, counted
 from pubsub_delta.names import subscription_name
-from pubsub_delta.policy import retention
 from pubsub_delta.policy.ack_state import AckState, State
 from pubsub_delta.policy.fields import check_switch
 from pubsub_delta.resources import Subscription
@@ -211,12 +208,12 @@ def _forward(tables: Tables, source: Source, now: datetime) -> dead_letters.Forw
 def _expire(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
     """Delete the subscriptions that were idle for longer than their ttl, and expired snapshots."""
     registry = tables.registry
-    for subscription, _ in registry.sources():
+    for subscription, topic_uid in registry.sources():
         with _reporting(report, subscription.name):
             if report.dry_run:
-                expires = _is_idle(tables, now, subscription)
+                expires = expiration.is_idle(tables, now, subscription)
             else:
-                expires = _expire_subscription(tables, subscription.uid, now)
+                expires = expiration.expire(tables, subscription, topic_uid, now)
             if expires:
                 report.expired.append(subscription.name)
     for snapshot in (*registry.expired_snapshots(now), *registry.abandoned_snapshots(now)):
@@ -224,44 +221,6 @@ def _expire(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
             gone = report.dry_run or registry.remove_expired_snapshot(snapshot.uid, now)
             if gone and registry.snapshot(snapshot.name, now) is None:  # a later one may have it
                 report.expired.append(snapshot.name)
-
-
-def _expire_subscription(tables: Tables, uid: str, now: datetime) -> bool:
-    """Delete a subscription if it is idle as it is stored now; tell whether it was deleted.
-
-    Activity is written to its ack state, which is another table. So the ack state is read again
-    after the deletion. A subscription with activity since is put back, and so it is if nobody can
-    tell.
-    """
-    is_idle = partial(_is_idle, tables, now)
-    taken_out = tables.registry.take_out_subscription(uid, is_idle)
-    if taken_out is None:
-        return False
-    subscription, row = taken_out
-    try:
-        expires = is_idle(subscription)
-    except (Exception, KeyboardInterrupt, SystemExit):
-        _put_back(tables, row)
-        raise
-    if expires:
-        tables.ack_states.forget(uid)
-    else:
-        _put_back(tables, row)
-    return expires
-
-
-def _put_back(tables: Tables, row: Mapping[str, Any]) -> None:
-    if not tables.registry.put_back_subscription(row):
-        raise AlreadyExists(
-            "the subscription was used while it expired, and another one took its name: it is "
-            "deleted, and its backlog is lost; seek a new subscription to the messages that are "
-            "retained"
-        )
-
-
-def _is_idle(tables: Tables, now: datetime, subscription: Subscription) -> bool:
-    active_time = tables.ack_states.read(subscription.uid).active_time
-    return retention.is_idle(subscription, active_time, now)
 
 
 def _maintain_topics(

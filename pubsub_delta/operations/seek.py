@@ -174,9 +174,9 @@ def _snapshot_target(tables: Tables, source: Source, name: ResourceName, now: da
         )
     snapshot, topic_uid, captured = found
     if topic_uid != source.topic_uid:
-        raise InvalidArgument(
-            f"snapshot {name} is of topic {snapshot.topic}, and subscription "
-            f"{source.subscription.name} of another; snapshots of its own topic are accepted"
+        raise InvalidArgument(  # without the name of that topic, which its caller may not see
+            f"snapshot {name} is of another topic than subscription {source.subscription.name}; "
+            "snapshots of its own topic are accepted"
         )
     replay.check_lifetime(snapshot.name, snapshot.expire_time, now)
     return _Target(None, snapshot, captured)

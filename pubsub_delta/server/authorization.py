@@ -38,11 +38,14 @@ STREAM_CHECK = 5.0
 _CHANGE_POLICIES = frozenset(
     {
         f"{IAM_POLICY}/SetIamPolicy",
-        f"{PUBLISHER}/DeleteTopic",
-        f"{SUBSCRIBER}/DeleteSubscription",
-        f"{SUBSCRIBER}/DeleteSnapshot",
+        *(f"{PUBLISHER}/{verb}Topic" for verb in ("Create", "Delete")),
+        *(f"{SUBSCRIBER}/{verb}Subscription" for verb in ("Create", "Delete")),
+        *(f"{SUBSCRIBER}/{verb}Snapshot" for verb in ("Create", "Delete")),
     }
 )
+"""A new resource has no policy, where the cache may have that of an earlier one of its name, which
+another process has deleted or which has expired.
+"""
 
 
 class Authorizer:
@@ -132,7 +135,7 @@ class Authorizer:
         check_enforceable(self._file.loaded.policy, policy)
 
     def done(self, method: str) -> None:
-        """Drop the cached policies after a method that may have changed one."""
+        """Drop the cached policies after a method that changes what they are."""
         if method in _CHANGE_POLICIES:
             self._stored.forget()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Context, Decimal
@@ -13,7 +14,13 @@ import pyarrow as pa
 
 from pubsub_delta.clock import read_time
 from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.json_texts import is_number
 from pubsub_delta.policy.schemas.validation import SchemaMismatch
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?", re.ASCII)
+"""How a date is written, and a time without a zone; each release of Python reads other texts."""
+_NO_NUMBER = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE | re.ASCII)
 
 
 def value_of(type_: pa.DataType, value: Any, name: str) -> Any:
@@ -52,9 +59,9 @@ def _value(type_: pa.DataType, value: Any, name: str) -> Any:
     if types.is_binary(type_):
         return base64.b64decode(text, validate=True)
     if types.is_date(type_):
-        return date.fromisoformat(text)
+        return _date(text)
     if types.is_timestamp(type_):
-        return read_time(text, name) if type_.tz else datetime.fromisoformat(text)
+        return read_time(text, name) if type_.tz else _without_zone(text, name)
     if types.is_string(type_):
         return text
     raise TypeError(type_)
@@ -74,9 +81,27 @@ def _of(kind: type, value: Any) -> Any:
     return value
 
 
+def _date(text: str) -> date:
+    if not _DATE.fullmatch(text):
+        raise ValueError(text)
+    return date.fromisoformat(text)
+
+
+def _without_zone(text: str, name: str) -> datetime:
+    """Return a time as it is on a watch; midnight for a date.
+
+    A finer time than microseconds is the next one, as that of a column with a zone.
+    """
+    if not _TIME.fullmatch(text):
+        text = f"{_date(text)}T00:00:00"
+    return read_time(f"{text}Z", name).replace(tzinfo=None)
+
+
 def _number(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, str)):
         raise TypeError(value)
+    if isinstance(value, str) and not (is_number(value) or _NO_NUMBER.fullmatch(value)):
+        raise ValueError(value)
     return value
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pubsub_delta.policy.schemas.json_data import unique_members
 from pubsub_delta.policy.schemas.validation import SchemaMismatch, TypedReader
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.table_config import TableConfig
@@ -164,7 +165,12 @@ class RowConverter:
     def _members(self, data: bytes) -> Values:
         """Read a JSON object as the columns of the table."""
         try:
-            members = json.loads(_text(data), parse_constant=_no_number, parse_float=Decimal)
+            members = json.loads(
+                _text(data),
+                object_pairs_hook=unique_members,
+                parse_constant=_no_number,
+                parse_float=Decimal,
+            )
         except (ValueError, RecursionError) as error:
             raise SchemaMismatch(f"data is not JSON: {error}") from None
         if not isinstance(members, dict):

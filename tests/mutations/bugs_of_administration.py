@@ -153,9 +153,9 @@ BUGS_OF_ADMINISTRATION = (
     Bug(
         "expires-in-use",
         "A subscription that somebody used while it expired stays deleted.",
-        _MAINTAIN,
-        "    if expires:\n        tables.ack_states",
-        "    if row:\n        tables.ack_states",
+        "delivery/expiration.py",
+        "        if not expires:\n",
+        "        if expires is None:\n",
     ),
     Bug(
         "expiration-undoes-a-deletion",
@@ -167,7 +167,7 @@ BUGS_OF_ADMINISTRATION = (
     Bug(
         "lost-name-not-told",
         "Nobody is told of a subscription in use that lost its name while it expired.",
-        _MAINTAIN,
+        "delivery/expiration.py",
         "    if not tables.registry.put_back_subscription(row):\n",
         "    if tables.registry.put_back_subscription(row) is None:\n",
     ),
@@ -336,8 +336,8 @@ BUGS_OF_ADMINISTRATION = (
     Bug(
         "an-expiring-subscription-goes-with-its-storage",
         "A storage that is away while a subscription expires deletes it, used or not.",
-        _MAINTAIN,
-        "        _put_back(tables, row)\n        raise",
-        "        raise",
+        "delivery/expiration.py",
+        "            put_back(tables, *taken_out)\n            raise",
+        "            raise",
     ),
 )

@@ -43,7 +43,7 @@ BUGS_OF_AN_ELEVENTH_OUTSIDER = (
     Bug(
         "deep-lists-pass",
         "JSON of lists within lists is not held against the most levels.",
-        "policy/schemas/avro_json.py",
+        "policy/schemas/json_data.py",
         "if isinstance(each, (dict, list))\n            for inner",
         "if isinstance(each, dict)\n            for inner",
     ),

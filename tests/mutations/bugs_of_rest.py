@@ -183,7 +183,7 @@ BUGS_OF_REST = (
         "no-base64-is-other-data",
         "Data that is not base64 is published as other data.",
         _PAYLOAD,
-        "if field.type == FieldDescriptor.TYPE_BYTES and not _BASE64.fullmatch(given):",
+        "if field.type == FieldDescriptor.TYPE_BYTES and not is_base64(given):",
         "if False:",
     ),
     Bug(

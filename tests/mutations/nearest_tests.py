@@ -8,6 +8,7 @@ from tests.mutations.nearest_tests_of_surfaces import NEAREST_OF_SURFACES
 NEAREST: dict[str, tuple[str, ...]] = {
     **NEAREST_OF_SURFACES,
     **NEAREST_OF_POLICY,
+    "delivery/expiration.py": ("expiration_beside_others", "expiration"),
     "delivery/surveys.py": ("survey", "missing_statistics"),
     "operations/find.py": (
         "find",
@@ -193,6 +194,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "operations/seek.py": (
         "seek_calls",
+        "server_access",
         "snapshot_calls",
         "survey",
         "races",

@@ -101,7 +101,19 @@ def test_a_time_may_be_rfc_3339_text(text: str, expected: datetime) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["2026-01-01", "2026-01-01T00:00:00", "2026-13-01T00:00:00Z", "now", "", 0, None]
+    "wrong",
+    [
+        "2026-01-01",
+        "2026-01-01T00:00:00",
+        "2026-13-01T00:00:00Z",
+        "2026-01-01T00:00:00.\uff11Z",  # a digit of another script
+        "2026-01-01T00:00:00.\u0661Z",
+        "2026-01-01T00:00:00+01:60",
+        "now",
+        "",
+        0,
+        None,
+    ],
 )
 def test_what_is_no_time_is_refused_by_name_and_value(wrong: object) -> None:
     with pytest.raises(InvalidArgument, match=rf"as_of: {re.escape(repr(wrong))} is not a time"):

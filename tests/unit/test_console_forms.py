@@ -48,6 +48,7 @@ WRONG = [
      "minimum_backoff", "is more than"),
     ({"retry": "backoff", "maximum_backoff": "601"}, "maximum_backoff", "out of range"),
     ({"retry": "backoff", "minimum_backoff": "nan"}, "minimum_backoff", "'nan' is not a number"),
+    ({"retry": "backoff", "minimum_backoff": "1_0"}, "minimum_backoff", "'1_0' is not a number"),
     ({"delivery": "push", "push_endpoint": "ftp://a"}, "push_endpoint", "neither http"),
     ({"delivery": "push", "push_endpoint": "http://a", "exactly_once": "on"},
      "push_endpoint", "only where messages are pulled"),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta import ExpirationPolicy, ManualClock, Snapshot
+from pubsub_delta import ManualClock, Snapshot
 from pubsub_delta.errors import Aborted, NotFound, Unavailable
 from pubsub_delta.operations import maintain
 from pubsub_delta.operations.exchange import StoreChannel
@@ -21,30 +21,11 @@ from pubsub_delta.policy.iam import Binding, IamPolicy
 from pubsub_delta.tables.ack_state import AckStates
 from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.registry import Registry
-from tests.model.memory import LAYOUT
-from tests.model.memory_lane import MemoryLane
 from tests.unit.builders import DAY, HOUR, MINUTE, at
+from tests.unit.expiring import FULL_NAME, at_its_deletion, expired, idle_after_a_day
 from tests.unit.in_memory import NAME, TOPIC, InMemory
 
-FULL_NAME = f"projects/local/subscriptions/{NAME}"
 LAST_USE = 20 * HOUR
-
-
-def idle_after_a_day() -> InMemory:
-    """Return a store whose subscription expires after a day, with one message leased at 0."""
-    found = InMemory(expiration_policy=ExpirationPolicy(ttl="1d"), message_retention_duration="10m")
-    found.publish("a")
-    found.pull()
-    return found
-
-
-def expired(store: InMemory, *, dry_run: bool = False) -> list[str]:
-    """Return what the job deletes."""
-    told = store.store.maintain(
-        dead_letters=False, retention=False, optimize=False, vacuum=False, dry_run=dry_run
-    )
-    assert told.problems == {}
-    return list(told.expired)
 
 
 def ack_id(store: InMemory) -> str:
@@ -87,18 +68,6 @@ def test_a_pull_is_noted_once_in_a_thousandth_of_the_ttl() -> None:
     store.be_at(HOUR + 2 * MINUTE)
     store.pull()
     assert store.revision() == written + 1
-
-
-def at_its_deletion(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Let others act once, when the row of a subscription is deleted next."""
-    delete, left = MemoryLane.delete, [act]
-
-    def crossed(lane: MemoryLane, table: str, *args: Any) -> int:
-        if table == LAYOUT.subscriptions and left:
-            left.pop()()
-        return delete(lane, table, *args)
-
-    monkeypatch.setattr(MemoryLane, "delete", crossed)
 
 
 def test_who_uses_it_while_it_is_deleted_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,12 +54,12 @@ def test_messages_of_the_schema_fit(data: bytes, encoding: Encoding) -> None:
         (b"\x0a\x04Uta", BINARY, "invalid message"),
         (b"\x0a\x01\xff", BINARY, "invalid message"),
         (b"\x10\x01", BINARY, "a field that is not in the schema"),
-        (b"", JSON, "invalid message"),
+        (b"", JSON, "invalid JSON"),
         (b"\xff", JSON, "invalid UTF-8"),
         (b"[]", JSON, "invalid message"),
         (b'{"name": 1}', JSON, "name"),
         (b'{"nam": "Utah"}', JSON, "nam"),
-        (b'{"name": "a", "name": "b"}', JSON, "invalid message"),
+        (b'{"name": "a", "name": "b"}', JSON, "appears twice"),
     ],
 )
 def test_others_do_not(data: bytes, encoding: Encoding, told: str) -> None:

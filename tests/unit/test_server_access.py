@@ -159,6 +159,18 @@ def test_the_error_of_a_dead_letter_topic_names_no_hidden_subscription(
             server.as_(ANN).call(PUBLISHER, "DeleteTopic", topic=letters)
 
 
+def test_the_error_of_a_seek_names_no_hidden_topic(path: Path) -> None:
+    """Who may seek to a snapshot is not told of which topic it is, unless it may be read."""
+    hidden, own = "projects/p/topics/hidden", "projects/p/subscriptions/own"
+    may = bound("pubsub.subscriber", ANN)
+    with world(path, (own, may), (SNAPSHOT, may)) as server:
+        server.backend.store.create_topic(hidden)
+        server.backend.store.create_subscription(own, hidden)
+        with refused("INVALID_ARGUMENT", f"snapshot {SNAPSHOT} is of another topic") as told:
+            server.as_(ANN).call(SUBSCRIBER, "Seek", subscription=own, snapshot=SNAPSHOT)
+        assert TOPIC not in str(told.value)
+
+
 def test_a_stream_of_who_has_no_role_is_refused(path: Path) -> None:
     method = SERVICES[SUBSCRIBER][STREAMING_PULL]
     with world(path) as server:

@@ -73,6 +73,16 @@ def test_a_topic_that_is_created_anew_has_nothing_of_the_old_policy(path: Path) 
             ann.call(PUBLISHER, "Publish", **PUBLISH)
 
 
+def test_what_another_process_deletes_grants_nothing_to_what_is_created_here(path: Path) -> None:
+    with world(path) as server:
+        grant(server, TOPIC, bound("pubsub.publisher", ANN))
+        server.as_(ANN).call(PUBLISHER, "Publish", **PUBLISH)
+        server.backend.store.delete_topic(TOPIC)
+        server.as_(ADMIN).call(PUBLISHER, "CreateTopic", name=TOPIC)
+        with refused("PERMISSION_DENIED"):
+            server.as_(ANN).call(PUBLISHER, "Publish", **PUBLISH)
+
+
 def test_an_expired_snapshot_grants_nothing_to_the_next_of_its_name(path: Path) -> None:
     with world(path) as server:
         grant(server, SNAPSHOT, bound("pubsub.viewer", ANN))
@@ -80,7 +90,6 @@ def test_an_expired_snapshot_grants_nothing_to_the_next_of_its_name(path: Path) 
         server.backend.clock.advance(8 * 24 * 3600)
         made = {"name": SNAPSHOT, "subscription": SUBSCRIPTION}
         server.as_(ADMIN).call(SUBSCRIBER, "CreateSnapshot", **made)
-        server.access._stored.forget()
         with refused("PERMISSION_DENIED"):
             server.as_(ANN).call(SUBSCRIBER, "GetSnapshot", snapshot=SNAPSHOT)
 

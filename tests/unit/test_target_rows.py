@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -94,6 +94,12 @@ def test_a_number_of_any_size_is_refused_at_once(type_: pa.DataType, quoted: boo
     assert made(type_, "1e100000000", quoted).unfit
 
 
+@pytest.mark.parametrize("type_", [pa.int32(), pa.float64(), LARGE], ids=str)
+@pytest.mark.parametrize("text", ["1_000", "\uff11\uff12", "\u0661", " 1", "1_0e400"])
+def test_what_only_python_reads_as_a_number_is_none(type_: pa.DataType, text: str) -> None:
+    assert made(type_, text, quoted=True).unfit[0].endswith(f"is no {type_}")
+
+
 @pytest.mark.parametrize("text", ["Infinity", "-inf", "NaN"])
 def test_a_text_can_name_what_is_no_number(text: str) -> None:
     """BigQuery: "NaN" and "Infinity" are texts in JSON, of columns of FLOAT64."""
@@ -107,6 +113,11 @@ def test_a_text_can_name_what_is_no_number(text: str) -> None:
     [
         ("2026-03-04T05:06:07", datetime(2026, 3, 4, 5, 6, 7)),
         ("2026-03-04T05:06:07.000008", datetime(2026, 3, 4, 5, 6, 7, 8)),
+        ("2026-03-04 05:06:07.0000071", datetime(2026, 3, 4, 5, 6, 7, 8)),
+        ("2026-03-04", datetime(2026, 3, 4)),
+        ("20260304T050607", None),
+        ("2026-W10-3", None),
+        ("2026-02-30T00:00:00", None),
         ("yesterday", None),
     ],
 )
@@ -117,6 +128,30 @@ def test_a_column_without_a_zone_takes_a_time_without_one(
     found = made(pa.timestamp("us"), text, quoted=True)
     assert found.rows["it"].to_pylist() == ([] if value is None else [value])
     assert made(pa.timestamp("us", "UTC"), text, quoted=True).unfit, "its zone is not known"
+
+
+@pytest.mark.parametrize("zone", ["+14:00", "Z"])
+def test_a_column_without_a_zone_takes_no_time_of_a_zone(zone: str) -> None:
+    """Arrow would write another time of day than the text has."""
+    assert made(pa.timestamp("us"), f"2026-03-04T05:06:07{zone}", quoted=True).unfit
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2026-03-04", date(2026, 3, 4)),
+        ("0001-01-01", date(1, 1, 1)),
+        ("20260304", None),
+        ("2026-W10-3", None),
+        ("2026-3-4", None),
+        ("\uff12026-03-04", None),
+        ("2026-02-30", None),
+    ],
+)
+def test_a_date_is_written_with_its_year_month_and_day(text: str, value: date | None) -> None:
+    """Releases of Python read other texts as dates, each others."""
+    found = made(pa.date32(), text, quoted=True)
+    assert found.rows["it"].to_pylist() == ([] if value is None else [value])
 
 
 def test_each_message_that_does_not_fit_has_its_own_reason() -> None:
@@ -142,6 +177,17 @@ METADATA = pa.schema(
         pa.field("data", pa.binary()),
     ]
 )
+
+
+@pytest.mark.parametrize("data", [b'{"it": 1, "it": 2}', b'{"it": 1, "other": {"a": 1, "a": 2}}'])
+def test_a_member_that_appears_twice_is_no_value(data: bytes) -> None:
+    """One of the two would be lost; JSON does not say which one counts."""
+    config = TableConfig("shop.orders", use_table_schema=True, drop_unknown_fields=True)
+    columns = pa.schema([pa.field("it", pa.int64())])
+    message = ReceivedMessage("", "1", START, data, {}, "", None)
+    found = RowConverter(config, "rows", columns, None).rows([message])
+    assert found.rows.num_rows == 0
+    assert "appears twice in an object" in found.unfit[0]
 
 
 def test_attributes_are_written_as_one_reads_them() -> None:

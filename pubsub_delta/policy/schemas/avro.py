@@ -24,8 +24,9 @@ from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibi
 from pubsub_delta.errors import InvalidArgument, first_line
 from pubsub_delta.policy.schemas.avro_binary import Walker, check_empty, must_be_walked
 from pubsub_delta.policy.schemas.avro_defaults import read_defaults
-from pubsub_delta.policy.schemas.avro_json import JsonReader, read_json
+from pubsub_delta.policy.schemas.avro_json import JsonReader
 from pubsub_delta.policy.schemas.avro_resolution import as_reader, as_writer
+from pubsub_delta.policy.schemas.json_data import read_json
 from pubsub_delta.policy.schemas.types import (
     MOST_DIGITS,
     TEXT,

@@ -12,6 +12,8 @@ from google.protobuf.empty_pb2 import Empty
 from google.protobuf.message import DecodeError
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, first_line
+from pubsub_delta.policy.schemas.json_data import read_json
+from pubsub_delta.policy.schemas.protobuf_json import checked
 from pubsub_delta.policy.schemas.types import (
     TEXT,
     DecimalOf,
@@ -195,12 +197,10 @@ class ProtobufCodec:
             if encoding is Encoding.BINARY:
                 message = self._make.FromString(data)
             else:
-                text = data.decode()
-                if not text.lstrip().startswith("{"):  # the parser also accepts an empty list
+                given = read_json(data)
+                if not isinstance(given, dict):  # the parser also accepts an empty list
                     raise SchemaMismatch("invalid message: it is not a JSON object")
-                message = json_format.Parse(text, self._make())
-        except UnicodeDecodeError as error:
-            raise SchemaMismatch(f"invalid UTF-8 ({error.reason} at byte {error.start})") from None
+                message = json_format.ParseDict(checked(given, self._descriptor), self._make())
         except (DecodeError, json_format.ParseError, RecursionError, ValueError) as error:
             raise SchemaMismatch(f"invalid message: {first_line(error)}") from None
         if not message.IsInitialized():

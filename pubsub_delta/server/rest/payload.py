@@ -16,14 +16,14 @@ from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from pubsub_delta.errors import InvalidArgument, shortened
+from pubsub_delta.policy.json_texts import is_base64
 
 _ONE_LABEL = re.compile(r"(^|,)labels\.")
-_BASE64 = re.compile(r"(?:[A-Za-z0-9+/_-]{4})*(?:[A-Za-z0-9+/_-]{2,3}={0,2})?")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _INTEGER = re.compile(r"-?[0-9]{1,20}")
 _TIMES = {
     "Timestamp": re.compile(
-        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII
+        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:[0-5]\d)", re.ASCII
     ),
     "Duration": re.compile(r"-?\d{1,20}(\.\d{1,9})?s", re.ASCII),
 }
@@ -170,7 +170,7 @@ def _checked_value(given: Any, field: FieldDescriptor, path: str) -> Any:
             return in_camel_case(given)
     elif field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
         _check_text(given, path)
-        if field.type == FieldDescriptor.TYPE_BYTES and not _BASE64.fullmatch(given):
+        if field.type == FieldDescriptor.TYPE_BYTES and not is_base64(given):
             raise _wrong(path, given, "base64")
     elif field.cpp_type == FieldDescriptor.CPPTYPE_BOOL and not isinstance(given, bool):
         raise _wrong(path, given, "true or false")
