@@ -48,6 +48,25 @@ def test_a_lease_that_was_over_is_not_shown_as_longer() -> None:
     assert 'data-seconds="0"' in longer.text
 
 
+@pytest.mark.parametrize(("passed", "left", "more"), [(0, 600, 0), (30, 600, 30), (500, 160, 60)])
+def test_a_long_lease_is_not_cut_short_by_keeping_it_longer(
+    passed: int, left: int, more: int
+) -> None:
+    """ "all can be kept for 60 s more": never for less, up to the longest deadline of 600 s."""
+    browser = Browser(ack_deadline_seconds=600)
+    browser.world.publish("a")
+    page = browser.pull()
+    form = form_from_pairs(page.text, page.url.path)
+    browser.world.be_at(passed)
+    longer = browser.client.post(form.action, data={**form.fields, "verb": "extend"})
+    assert f"1 kept for {more} s more." in words(longer.text)
+    assert f'data-seconds="{left}"' in longer.text
+    browser.world.be_at(passed + left - 1)
+    assert browser.world.backlog() == {"a": "leased"}
+    browser.world.be_at(passed + left)
+    assert browser.world.backlog() == {"a": "available"}
+
+
 def test_what_another_page_has_answered_for_meanwhile_does_not_come_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
