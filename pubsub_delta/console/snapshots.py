@@ -15,9 +15,11 @@ from pubsub_delta.console.forms import (
     PostedForm,
     pairs,
     pairs_text,
+    pairs_values,
     redisplay_with,
     utc_time,
     utc_time_values,
+    with_kept,
 )
 from pubsub_delta.console.lists import Column, list_all, list_page, store_columns
 from pubsub_delta.console.resource_changes import (
@@ -187,7 +189,10 @@ def edit(request: Request, id_: str, form: PostedForm) -> Response:
 
     def changed_fields(stored: Snapshot) -> dict[str, Any]:
         before = _fields(Form(_values(stored)))
-        return {name: value for name, value in _fields(form).items() if value != before[name]}
+        changed = {name: value for name, value in _fields(form).items() if value != before[name]}
+        if changed.get("labels") is not None:
+            changed["labels"] = with_kept(changed["labels"], stored.labels)
+        return changed
 
     return update_resource(
         request,
@@ -252,6 +257,6 @@ def _fields(form: Form) -> dict[str, Any]:
 def _values(snapshot: Snapshot) -> dict[str, str]:
     return {
         "fingerprint": fingerprint(snapshot),
-        "labels": pairs_text(snapshot.labels),
+        **pairs_values("labels", snapshot.labels),
         **utc_time_values("expire", snapshot.expire_time),
     }

@@ -17,7 +17,9 @@ from pubsub_delta.console.forms import (
     duration_values,
     pairs,
     pairs_text,
+    pairs_values,
     redisplay_with,
+    with_kept,
 )
 from pubsub_delta.console.lists import list_all
 from pubsub_delta.console.resource_changes import (
@@ -107,7 +109,11 @@ def edit(request: Request, id_: str, form: PostedForm) -> Response:
 
     def changed_fields(stored: Topic) -> dict[str, Any]:
         before = _read(Form(_values(stored)))
-        return {name: value for name, value in _checked(form).items() if value != before[name]}
+        edited = _checked(form).items()
+        changed = {name: value for name, value in edited if value != before[name]}
+        if changed.get("labels") is not None:
+            changed["labels"] = with_kept(changed["labels"], stored.labels)
+        return changed
 
     return update_resource(
         request,
@@ -207,7 +213,7 @@ def _values(topic: Topic) -> dict[str, str]:
     values: Mapping[str, str] = {
         "fingerprint": fingerprint(topic),
         "retain": "" if kept is None else "on",
-        "labels": pairs_text(topic.labels),
+        **pairs_values("labels", topic.labels),
         **duration_values("retention", _DEFAULT_RETENTION if kept is None else kept),
     }
     return dict(values)

@@ -12,4 +12,18 @@ BUGS_OF_PROMISES_OF_CONSUMERS = (
         "longest = min(is_left + EXTENSION, MAX_ACK_DEADLINE_SECONDS)",
         "longest = EXTENSION",
     ),
+    Bug(
+        "labels-that-no-line-holds-dropped",
+        "An edit of a label in the console drops those that its lines cannot hold.",
+        "console/forms.py",
+        "return {**kept, **edited}",
+        "return dict(edited)",
+    ),
+    Bug(
+        "a-label-of-two-lines-hinders-edits",
+        "No field of a resource can be edited in the console that has a label of two lines.",
+        "console/forms.py",
+        "and NOT_IN_LINES.isdisjoint(key + value)",
+        "and NOT_IN_LINES.isdisjoint(key)",
+    ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from pubsub_delta.resources import (
     RetryPolicy,
 )
 from pubsub_delta.table_config import TableConfig
-from tests.unit.browsing import Browser
+from tests.unit.browsing import Browser, words
 from tests.unit.builders import PLAIN
 
 OIDC = OidcToken("pusher@project.iam.gserviceaccount.com", "https://a.example.org")
@@ -96,3 +97,35 @@ def test_a_field_shows_its_first_error() -> None:
     for why in ("the first", "the second"):
         form.add_error(InvalidArgument(f"labels: {why}"), fields)
     assert "first" in form.errors["labels"]
+
+
+@pytest.mark.parametrize(
+    ("at", "other"),
+    [
+        ("/subscriptions/first", {"ack_deadline": "20"}),
+        ("/topics/flights", {"retain": "on"}),
+        ("/snapshots/before", {"expire_date": "2026-01-03"}),
+    ],
+)
+def test_a_label_that_a_line_cannot_hold_stays_and_hinders_no_edit(
+    at: str, other: dict[str, str]
+) -> None:
+    """ "A page of the console changes what it has shown, and nothing else." """
+    browser = Browser()
+    browser.store.create_snapshot("before", "first")
+    _, kind, name = at.split("/")
+    labels = {"team": "gates", "a=b": "c", " x": "y", "note": "two\nlines", "k": "v\rw", "n\0": ""}
+    getattr(browser.store, f"update_{kind[:-1]}")(name, labels=labels)
+    stored = partial(getattr(browser.store, f"get_{kind[:-1]}"), name)
+    before = stored()
+    assert "Lines cannot hold a=b, x, note, k, n\\x00, which" in words(
+        browser.get(f"{at}/edit").text
+    )
+    assert browser.post(f"{at}/edit", other).status_code == 200
+    assert stored() != before
+    assert stored().labels == labels
+    browser.post(f"{at}/edit", {"labels": "new=1"})
+    del labels["team"]
+    assert stored().labels == {**labels, "new": "1"}
+    browser.post(f"{at}/edit", {"labels": "note=one line"})
+    assert stored().labels == {**labels, "note": "one line"}
