@@ -39,6 +39,7 @@ from pubsub_delta.console.responses import (
 )
 from pubsub_delta.errors import PubSubError
 from pubsub_delta.names import snapshot_name
+from pubsub_delta.operations.snapshot import who_can_seek
 from pubsub_delta.policy.fields import check_labels
 from pubsub_delta.resources import Snapshot
 
@@ -151,16 +152,14 @@ def show(request: Request, id_: str) -> Response:
     """Show a snapshot."""
     console = console_of(request)
     snapshot = console.store.get_snapshot(id_)
-    readers = []
-    if console.link(snapshot.topic) is not None:
-        readers = list_all(console.store.list_topic_subscriptions, snapshot.topic)
+    readers = who_can_seek(console.store.tables, snapshot, console.at_present())
     return render(
         request,
         "snapshot.html",
         id=id_,
         snapshot=snapshot,
         left=snapshot.expire_time - console.at_present(),
-        readers=[console.short(each) for each in readers],
+        readers=[console.short(each) for each in readers if console.link(each) is not None],
     )
 
 

@@ -26,4 +26,18 @@ BUGS_OF_PROMISES_OF_CONSUMERS = (
         "and NOT_IN_LINES.isdisjoint(key + value)",
         "and NOT_IN_LINES.isdisjoint(key)",
     ),
+    Bug(
+        "snapshots-of-any-deleted-topic",
+        "A snapshot is offered to subscriptions of other topics.",
+        "operations/snapshot.py",
+        "any(each.uid == snapshot.uid for each in found)",
+        "any(each.topic == snapshot.topic for each in found)",
+    ),
+    Bug(
+        "no-seekers-after-their-topic",
+        "The console offers the subscriptions of a deleted topic none of its snapshots.",
+        "operations/snapshot.py",
+        "if found is None or found.subscription.detached:",
+        "if found is None or tables.registry.topic_of_uid(found.topic_uid) is None:",
+    ),
 )

@@ -200,6 +200,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_races_found",
     ),
     "operations/snapshot.py": (
+        "console_deletions",
         "seek_calls",
         "snapshot_calls",
         "crossed_changes",
