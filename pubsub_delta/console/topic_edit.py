@@ -33,7 +33,11 @@ from pubsub_delta.console.resource_changes import (
 from pubsub_delta.console.responses import RequiresWrite, redirect_with_flash, render, run_job
 from pubsub_delta.errors import PubSubError
 from pubsub_delta.names import topic_name
-from pubsub_delta.policy.fields import check_labels, check_topic_retention
+from pubsub_delta.policy.fields import (
+    MAX_TOPIC_RETENTION,
+    check_labels,
+    check_topic_retention,
+)
 from pubsub_delta.resources import Topic
 
 router = APIRouter()
@@ -47,7 +51,6 @@ ERROR_FIELDS = {
     "labels": "labels",
 }
 _DEFAULT_RETENTION = timedelta(days=7)
-_LONGEST_DAYS = 31
 
 
 def _form_page(
@@ -63,7 +66,7 @@ def _form_page(
         400 if form.has_errors else status,
         id=id_,
         form=form,
-        longest_days=_LONGEST_DAYS,
+        longest_days=MAX_TOPIC_RETENTION.days,
         stored=[] if stored is None else _field_rows(stored),
     )
 

@@ -40,4 +40,11 @@ BUGS_OF_PROMISES_OF_CONSUMERS = (
         "if found is None or found.subscription.detached:",
         "if found is None or tables.registry.topic_of_uid(found.topic_uid) is None:",
     ),
+    Bug(
+        "no-more-than-a-week-in-the-menu",
+        "The console offers no retention of more than a week.",
+        "console/subscription_edit.py",
+        "longest_days=MAX_SUBSCRIPTION_RETENTION.days",
+        "longest_days=7",
+    ),
 )

@@ -13,7 +13,11 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "console_searches",
         "console_messages",
     ),
-    "console/subscription_edit.py": ("console_forms", "console_dead_letter_subscriptions"),
+    "console/subscription_edit.py": (
+        "console_form_values",
+        "console_forms",
+        "console_dead_letter_subscriptions",
+    ),
     "cli/delivery.py": ("cli_pull", "cli_arguments", "cli_listings"),
     "server/subscription_workers.py": ("server_push_changes",),
     "console/resource_changes.py": (
