@@ -47,4 +47,27 @@ BUGS_OF_PROMISES_OF_CONSUMERS = (
         "longest_days=MAX_SUBSCRIPTION_RETENTION.days",
         "longest_days=7",
     ),
+    Bug(
+        "a-file-not-acknowledged-is-a-failure",
+        "What pull --output brings into a file has failed where it is not acknowledged.",
+        "cli/pull.py",
+        "self.held[0].give_back()",
+        "self.held[0].modify_ack_deadline(0)",
+    ),
+    Bug(
+        "what-is-not-printed-has-failed",
+        "What a pull has not printed when it is ended counts as a failed delivery.",
+        "cli/pull.py",
+        "self.held.pop().give_back()",
+        "self.held.pop().modify_ack_deadline(0)",
+    ),
+    Bug(
+        "given-back-by-its-name-alone",
+        "A batch of a deleted subscription gives back messages of a later one of its name.",
+        "operations/acknowledge.py",
+        """    if targets.subscription_uid != found.uid:  # that subscription was deleted meanwhile
+        return
+""",
+        "",
+    ),
 )

@@ -121,6 +121,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/text_lengths.py": ("lanes/test_table_texts",),
     "tables/targets.py": TABLE_WRITES,
     "operations/acknowledge.py": (
+        "batches",
         "consumer_calls",
         "reading_leases",
         "publish_calls",
