@@ -69,7 +69,11 @@ def pull(request: Request, id_: str, form: PostedForm) -> Response:
 
     def work() -> LeasedBatch:
         batch = console.store.pull(id_, number)
-        messages = [LeasedMessage(each.ack_id, _pulled(each)) for each in batch]
+        try:
+            messages = [LeasedMessage(each.ack_id, _pulled(each)) for each in batch]
+        except Exception:  # no page shows them
+            batch.give_back()
+            raise
         return console.leased_batches.add(id_, messages, batch.ack_deadline)
 
     return run_job(

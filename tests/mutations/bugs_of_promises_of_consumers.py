@@ -70,4 +70,12 @@ BUGS_OF_PROMISES_OF_CONSUMERS = (
 """,
         "",
     ),
+    Bug(
+        "leased-for-no-page",
+        "What a page of the console cannot show stays leased, and fails.",
+        "console/pulling.py",
+        """            batch.give_back()
+            raise""",
+        "            raise",
+    ),
 )
