@@ -73,7 +73,7 @@ def modify_ack_deadline(
 def give_back(tables: Tables, name: ResourceName, targets: AckTargets, now: datetime) -> None:
     """Make leased messages available as if they had never been delivered: no delivery fails."""
     found = source(tables, name)
-    if targets.subscription_uid != found.uid:  # that subscription was deleted meanwhile
+    if found.uid != targets.subscription_uid:  # that subscription was deleted meanwhile
         return
 
     def decide(state: AckState) -> tuple[AckState, None]:

@@ -65,7 +65,7 @@ BUGS_OF_PROMISES_OF_CONSUMERS = (
         "given-back-by-its-name-alone",
         "A batch of a deleted subscription gives back messages of a later one of its name.",
         "operations/acknowledge.py",
-        """    if targets.subscription_uid != found.uid:  # that subscription was deleted meanwhile
+        """    if found.uid != targets.subscription_uid:  # that subscription was deleted meanwhile
         return
 """,
         "",
