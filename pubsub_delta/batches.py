@@ -123,6 +123,14 @@ class PulledBatch:
             self._tables, self._subscription, chosen, ack_deadline_seconds, self._clock.now
         )
 
+    def give_back(self) -> None:
+        """Give the whole batch back as if it had never been delivered.
+
+        Its messages are available at once: no delivery fails, and no backoff begins.
+        """
+        targets, now = self._named(lambda lease: lease.positions), self._clock.now()
+        acknowledge.give_back(self._tables, self._subscription, targets, now)
+
     def __iter__(self) -> Iterator[ReceivedMessage]:
         if self._lease is not None:
             yield from self._lease.messages(partial(self._check_held, self._lease))

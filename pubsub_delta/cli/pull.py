@@ -202,21 +202,21 @@ class _Puller:
         return failed
 
     def give_back(self, _: Service) -> None:
-        """Nack what is held, so that its messages come again at once."""
+        """Give back what is held, so that its messages come again at once."""
         while self.held:
-            self.held[0].modify_ack_deadline(0)
+            self.held[0].give_back()
             del self.held[0]
 
     @contextmanager
     def released_on_error(self) -> Iterator[None]:
-        """Nack what is held after an error, as far as that can be done."""
+        """Give back what is held after an error, as far as that can be done."""
         try:
             yield
         except BaseException:
             with self.signals.put_off():
                 while self.held:
                     with suppress(Exception):
-                        self.held.pop().modify_ack_deadline(0)
+                        self.held.pop().give_back()
             raise
 
     def _is_over(self, begun: datetime) -> bool:

@@ -14,6 +14,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from pubsub_delta.clock import UTC, read_time
 from pubsub_delta.console.error_texts import readable
+from pubsub_delta.console.formatting import visible
 from pubsub_delta.console.security import SAFE_METHODS
 from pubsub_delta.errors import InvalidArgument, PubSubError
 
@@ -24,6 +25,8 @@ LARGEST_FORM = 48 * 1024 * 1024
 """Bytes: a message of 10 MB, each byte of which may be percent-encoded as three."""
 MOST_FIELDS = 5_000
 
+NOT_IN_LINES = frozenset("\n\r\x00")
+"""Characters that a browser changes in a field of one line, or that end a line."""
 _MINUTE = re.compile(r"\d\d:\d\d")
 _NAMED = re.compile(r"([a-z_]+(?:\.[a-z_]+)?):")
 
@@ -211,6 +214,24 @@ def pairs(form: Form, name: str) -> dict[str, str]:
 def pairs_text(given: Mapping[str, Any]) -> str:
     """Return a mapping as lines ``key=value``."""
     return "\n".join(f"{key}={value}" for key, value in given.items())
+
+
+def fits_line(key: str, value: str) -> bool:
+    """Return whether the line ``key=value`` of a field is read as the pair that it was made of."""
+    return "=" not in key and key == key.strip() and NOT_IN_LINES.isdisjoint(key + value)
+
+
+def pairs_values(name: str, given: Mapping[str, str]) -> dict[str, str]:
+    """Return the field of pairs, and the keys of those that its lines cannot hold (``…_kept``)."""
+    shown = {key: value for key, value in given.items() if fits_line(key, value)}
+    kept = [visible(key) for key in given if key not in shown]
+    return {name: pairs_text(shown), f"{name}_kept": ", ".join(kept)}
+
+
+def with_kept(edited: Mapping[str, str], stored: Mapping[str, str]) -> dict[str, str]:
+    """Return the pairs of an edited field, and the stored ones that it could not show."""
+    kept = {key: value for key, value in stored.items() if not fits_line(key, value)}
+    return {**kept, **edited}
 
 
 def utc_time(form: Form, name: str) -> datetime:

@@ -14,7 +14,7 @@ from pubsub_delta.console.context import Console, address, console_of
 from pubsub_delta.console.dead_letters import DEAD_LETTER_PREFIX, DeadLetter, dead_letter_of
 from pubsub_delta.console.error_texts import readable
 from pubsub_delta.console.formatting import visible
-from pubsub_delta.console.forms import PostedForm, pairs_text
+from pubsub_delta.console.forms import NOT_IN_LINES, PostedForm, fits_line, pairs_text
 from pubsub_delta.console.lists import list_all
 from pubsub_delta.console.message_data import MAX_TEXT_BYTES, DataView, data_views, schema_view
 from pubsub_delta.console.message_search import Kind, search_of
@@ -268,11 +268,11 @@ def editable(message: FoundMessage) -> tuple[dict[str, str], list[str]]:
     for key, value in original.attributes.items():
         if key in _OF_SCHEMAS:
             continue
-        if "=" in key or key != key.strip() or not _NOT_IN_FIELDS.isdisjoint(key + value):
-            left_out.append(f"the attribute {visible(key)}")
-        else:
+        if fits_line(key, value):
             pairs[key] = value
-    if _NOT_IN_FIELDS.isdisjoint(original.ordering_key):
+        else:
+            left_out.append(f"the attribute {visible(key)}")
+    if NOT_IN_LINES.isdisjoint(original.ordering_key):
         values["ordering_key"] = original.ordering_key
     else:
         left_out.append("the ordering key")
@@ -280,8 +280,6 @@ def editable(message: FoundMessage) -> tuple[dict[str, str], list[str]]:
 
 
 _OF_SCHEMAS = (ENCODING_ATTRIBUTE, NAME_ATTRIBUTE, REVISION_ATTRIBUTE)
-_NOT_IN_FIELDS = frozenset("\n\r\x00")
-"""Characters that a browser changes in a field of one line."""
 
 
 def _text_in_form(data: bytes) -> str | None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from fastapi import APIRouter, Request, Response
 
-from pubsub_delta.console.context import console_of
+from pubsub_delta.console.context import Console, console_of
 from pubsub_delta.console.forms import Form, InvalidField, PostedForm, integer
 from pubsub_delta.console.leased_batches import LeasedBatch, LeasedMessage
 from pubsub_delta.console.message_search import summary
@@ -22,13 +22,14 @@ from pubsub_delta.console.responses import (
 )
 from pubsub_delta.errors import PubSubError
 from pubsub_delta.operations.find import FoundMessage
+from pubsub_delta.policy.fields import MAX_ACK_DEADLINE_SECONDS
 from pubsub_delta.resources import AckResult, ReceivedMessage
 
 router = APIRouter()
 
 MOST_PULLED = 100
 EXTENSION = 60
-"""Seconds from now of an extended deadline."""
+"""Seconds by which a deadline is extended, up to the longest one from now."""
 _PREVIEW_BYTES = 300
 _UNKNOWN_BATCH = (
     "This batch is not kept any more. Messages that were not acknowledged are delivered again when "
@@ -68,7 +69,11 @@ def pull(request: Request, id_: str, form: PostedForm) -> Response:
 
     def work() -> LeasedBatch:
         batch = console.store.pull(id_, number)
-        messages = [LeasedMessage(each.ack_id, _pulled(each)) for each in batch]
+        try:
+            messages = [LeasedMessage(each.ack_id, _pulled(each)) for each in batch]
+        except Exception:  # no page shows them
+            batch.give_back()
+            raise
         return console.leased_batches.add(id_, messages, batch.ack_deadline)
 
     return run_job(
@@ -87,14 +92,13 @@ def show(request: Request, id_: str, batch_id: str, _: RequiresWrite) -> Respons
     held = console.leased_batches.find(batch_id, id_)
     if held is None:
         return error_page(request, _UNKNOWN_BATCH, 404)
-    left = timedelta(0) if held.until is None else held.until - console.at_present()
     return render(
         request,
         "pulled.html",
         id=id_,
         subscription=console.store.get_subscription(id_),
         held=held,
-        seconds=max(0, int(left.total_seconds())),
+        seconds=_seconds_left(console, held),
         rows=[(each.ack_id, summary(each.message)) for each in held.messages],
         extension=EXTENSION,
     )
@@ -114,11 +118,13 @@ def update_leases(request: Request, id_: str, batch_id: str, form: PostedForm) -
         ack_ids = [each.ack_id for each in held.messages]
     if not ack_ids:
         return redirect_with_problem(request, "No message was selected; select one or more.", *at)
+    is_left = _seconds_left(console, held)
+    longest = min(is_left + EXTENSION, MAX_ACK_DEADLINE_SECONDS)
 
     def work() -> AckResult:
         if verb == "ack":
             return console.store.acknowledge(id_, ack_ids)
-        seconds = EXTENSION if verb == "extend" else 0
+        seconds = longest if verb == "extend" else 0
         return console.store.modify_ack_deadline(id_, ack_ids, seconds)
 
     def then(asked: Request, result: AckResult) -> Response:
@@ -127,10 +133,10 @@ def update_leases(request: Request, id_: str, batch_id: str, form: PostedForm) -
         kept = console.leased_batches.find(batch_id, id_) or held
         left = kept.without(ack_ids)
         if verb == "extend":
-            until = console.at_present() + timedelta(seconds=EXTENSION)
+            until = console.at_present() + timedelta(seconds=longest)
             left = replace(kept, until=until if counts["success"] else kept.until)
         console.leased_batches.change(left)
-        return redirect_with_flash(asked, _note(verb, counts), *at)
+        return redirect_with_flash(asked, _note(verb, counts, longest - is_left), *at)
 
     def failed(asked: Request, error: PubSubError) -> Response:
         return redirect_with_problem(asked, str(error), *at)
@@ -138,11 +144,16 @@ def update_leases(request: Request, id_: str, batch_id: str, form: PostedForm) -
     return run_job(request, "Acknowledging pulled messages", work, then, failed)
 
 
-_DONE = {"ack": "acknowledged", "nack": "given back", "extend": f"kept for {EXTENSION} s more"}
+def _seconds_left(console: Console, held: LeasedBatch) -> int:
+    """Return for how many whole seconds a batch is leased still."""
+    left = timedelta(0) if held.until is None else held.until - console.at_present()
+    return max(0, int(left.total_seconds()))
 
 
-def _note(verb: str, counts: dict[str, int]) -> str:
-    parts = [f"{counts['success']:,} {_DONE.get(verb, 'given back')}"]
+def _note(verb: str, counts: dict[str, int], more: int) -> str:
+    """Return what was done. ``more``: the seconds by which an extended deadline is later."""
+    done = {"ack": "acknowledged", "extend": f"kept for {more} s more"}
+    parts = [f"{counts['success']:,} {done.get(verb, 'given back')}"]
     if counts["expired"]:
         parts.append(f"of {counts['expired']:,} the lease was over")
     if counts["invalid"]:

@@ -21,12 +21,12 @@ from pubsub_delta.console.forms import (
     utc_time,
     utc_time_values,
 )
-from pubsub_delta.console.lists import list_all
 from pubsub_delta.console.resource_changes import fingerprint
 from pubsub_delta.console.responses import redirect_with_flash, render, run_job
 from pubsub_delta.errors import Aborted, PubSubError
-from pubsub_delta.names import DELETED_TOPIC
+from pubsub_delta.names import subscription_name
 from pubsub_delta.operations.seek import SeekPreview
+from pubsub_delta.operations.snapshot import that_can_be_sought
 from pubsub_delta.resources import Subscription
 
 router = APIRouter()
@@ -184,7 +184,6 @@ def _with_error(form: Form, error: PubSubError) -> Form:
 
 def snapshots_of(console: Console, subscription: Subscription) -> list[str]:
     """Return the snapshots that a subscription can seek to."""
-    if subscription.topic == DELETED_TOPIC:
-        return []
-    found = list_all(console.store.list_topic_snapshots, subscription.topic)
-    return [console.short(name) for name in found]
+    name, tables = subscription_name(subscription.name, console.project), console.store.tables
+    found = that_can_be_sought(tables, name, console.at_present())
+    return [console.short(each) for each in found]

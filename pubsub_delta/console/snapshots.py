@@ -15,9 +15,11 @@ from pubsub_delta.console.forms import (
     PostedForm,
     pairs,
     pairs_text,
+    pairs_values,
     redisplay_with,
     utc_time,
     utc_time_values,
+    with_kept,
 )
 from pubsub_delta.console.lists import Column, list_all, list_page, store_columns
 from pubsub_delta.console.resource_changes import (
@@ -37,6 +39,7 @@ from pubsub_delta.console.responses import (
 )
 from pubsub_delta.errors import PubSubError
 from pubsub_delta.names import snapshot_name
+from pubsub_delta.operations.snapshot import who_can_seek
 from pubsub_delta.policy.fields import check_labels
 from pubsub_delta.resources import Snapshot
 
@@ -149,16 +152,14 @@ def show(request: Request, id_: str) -> Response:
     """Show a snapshot."""
     console = console_of(request)
     snapshot = console.store.get_snapshot(id_)
-    readers = []
-    if console.link(snapshot.topic) is not None:
-        readers = list_all(console.store.list_topic_subscriptions, snapshot.topic)
+    readers = who_can_seek(console.store.tables, snapshot, console.at_present())
     return render(
         request,
         "snapshot.html",
         id=id_,
         snapshot=snapshot,
         left=snapshot.expire_time - console.at_present(),
-        readers=[console.short(each) for each in readers],
+        readers=[console.short(each) for each in readers if console.link(each) is not None],
     )
 
 
@@ -187,7 +188,10 @@ def edit(request: Request, id_: str, form: PostedForm) -> Response:
 
     def changed_fields(stored: Snapshot) -> dict[str, Any]:
         before = _fields(Form(_values(stored)))
-        return {name: value for name, value in _fields(form).items() if value != before[name]}
+        changed = {name: value for name, value in _fields(form).items() if value != before[name]}
+        if changed.get("labels") is not None:
+            changed["labels"] = with_kept(changed["labels"], stored.labels)
+        return changed
 
     return update_resource(
         request,
@@ -252,6 +256,6 @@ def _fields(form: Form) -> dict[str, Any]:
 def _values(snapshot: Snapshot) -> dict[str, str]:
     return {
         "fingerprint": fingerprint(snapshot),
-        "labels": pairs_text(snapshot.labels),
+        **pairs_values("labels", snapshot.labels),
         **utc_time_values("expire", snapshot.expire_time),
     }

@@ -40,6 +40,7 @@ from pubsub_delta.console.subscription_form import (
 from pubsub_delta.console.subscriptions import field_rows
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound, PubSubError
 from pubsub_delta.names import subscription_name
+from pubsub_delta.policy.fields import MAX_SUBSCRIPTION_RETENTION
 from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.resources import DeadLetterPolicy, Subscription
 
@@ -67,6 +68,7 @@ def _form_page(
         prompt=prompt(console, form),
         stored=[] if stored is None else field_rows(console, stored),
         more=shows_more_options(form),
+        longest_days=MAX_SUBSCRIPTION_RETENTION.days,
     )
 
 

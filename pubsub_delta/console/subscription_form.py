@@ -15,7 +15,8 @@ from pubsub_delta.console.forms import (
     duration_values,
     integer,
     pairs,
-    pairs_text,
+    pairs_values,
+    with_kept,
 )
 from pubsub_delta.console.resource_changes import fingerprint
 from pubsub_delta.durations import parse_duration
@@ -110,7 +111,7 @@ def form_values(subscription: Subscription, project: str) -> dict[str, str]:
         "delivery": "push" if push else "table" if table else "pull",
         "dead_letter": _switch(letters is not None),
         "retry": "immediate" if retry is None else "backoff",
-        "labels": pairs_text(subscription.labels),
+        **pairs_values("labels", subscription.labels),
     }
     if ttl is not None:
         values["expiration_days"] = f"{_seconds(ttl) / 86_400:.10g}"
@@ -239,10 +240,15 @@ def shows_more_options(form: Form) -> bool:
 def changed_fields(form: Form, subscription: Subscription, project: str) -> dict[str, Any]:
     """Return only the fields that the reader has changed.
 
-    A duration that the form shows without its seconds is not changed by showing it.
+    A duration that the form shows without its seconds is not changed by showing it, nor is a label
+    that it cannot show.
     """
     before = {n: read(Form(form_values(subscription, project))) for n, read in _READ.items()}
-    return {name: value for name, value in editable_fields(form).items() if value != before[name]}
+    edited = editable_fields(form)
+    changed = {name: value for name, value in edited.items() if value != before[name]}
+    if "labels" in changed:
+        changed["labels"] = with_kept(changed["labels"], subscription.labels)
+    return changed
 
 
 def chosen_topic(form: Form, name: str) -> str:

@@ -17,7 +17,9 @@ from pubsub_delta.console.forms import (
     duration_values,
     pairs,
     pairs_text,
+    pairs_values,
     redisplay_with,
+    with_kept,
 )
 from pubsub_delta.console.lists import list_all
 from pubsub_delta.console.resource_changes import (
@@ -31,7 +33,11 @@ from pubsub_delta.console.resource_changes import (
 from pubsub_delta.console.responses import RequiresWrite, redirect_with_flash, render, run_job
 from pubsub_delta.errors import PubSubError
 from pubsub_delta.names import topic_name
-from pubsub_delta.policy.fields import check_labels, check_topic_retention
+from pubsub_delta.policy.fields import (
+    MAX_TOPIC_RETENTION,
+    check_labels,
+    check_topic_retention,
+)
 from pubsub_delta.resources import Topic
 
 router = APIRouter()
@@ -45,7 +51,6 @@ ERROR_FIELDS = {
     "labels": "labels",
 }
 _DEFAULT_RETENTION = timedelta(days=7)
-_LONGEST_DAYS = 31
 
 
 def _form_page(
@@ -61,7 +66,7 @@ def _form_page(
         400 if form.has_errors else status,
         id=id_,
         form=form,
-        longest_days=_LONGEST_DAYS,
+        longest_days=MAX_TOPIC_RETENTION.days,
         stored=[] if stored is None else _field_rows(stored),
     )
 
@@ -107,7 +112,11 @@ def edit(request: Request, id_: str, form: PostedForm) -> Response:
 
     def changed_fields(stored: Topic) -> dict[str, Any]:
         before = _read(Form(_values(stored)))
-        return {name: value for name, value in _checked(form).items() if value != before[name]}
+        edited = _checked(form).items()
+        changed = {name: value for name, value in edited if value != before[name]}
+        if changed.get("labels") is not None:
+            changed["labels"] = with_kept(changed["labels"], stored.labels)
+        return changed
 
     return update_resource(
         request,
@@ -207,7 +216,7 @@ def _values(topic: Topic) -> dict[str, str]:
     values: Mapping[str, str] = {
         "fingerprint": fingerprint(topic),
         "retain": "" if kept is None else "on",
-        "labels": pairs_text(topic.labels),
+        **pairs_values("labels", topic.labels),
         **duration_values("retention", _DEFAULT_RETENTION if kept is None else kept),
     }
     return dict(values)

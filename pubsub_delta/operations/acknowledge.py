@@ -70,6 +70,19 @@ def modify_ack_deadline(
     return _apply(tables, name, ack_ids, now, from_now)
 
 
+def give_back(tables: Tables, name: ResourceName, targets: AckTargets, now: datetime) -> None:
+    """Make leased messages available as if they had never been delivered: no delivery fails."""
+    found = source(tables, name)
+    if found.uid != targets.subscription_uid:  # that subscription was deleted meanwhile
+        return
+
+    def decide(state: AckState) -> tuple[AckState, None]:
+        following = delivery.give_back(state, targets.positions, found.terms, now)
+        return replay.note_activity(state, following, found.subscription, now), None
+
+    tables.ack_states.change(found.uid, decide)
+
+
 def _apply(
     tables: Tables,
     name: ResourceName,

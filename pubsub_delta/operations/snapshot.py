@@ -146,9 +146,25 @@ def list_topic_snapshots(
     page_token: str | None,
 ) -> Page[str]:
     """List the names of the snapshots of a topic."""
-    held = tables.registry.snapshots_of(tables.topic(topic), now)
+    held = tables.registry.snapshots_of(tables.topic(topic).uid, now)
     found = page(held, page_size, page_token, "/snapshots/")
     return Page((each.name for each in found), found.next_page_token)
+
+
+def that_can_be_sought(tables: Tables, subscription: ResourceName, now: datetime) -> list[str]:
+    """Return the names of the snapshots of a subscription's topic, which may be deleted."""
+    found = sources.find_source(tables, subscription)
+    if found is None or found.subscription.detached:
+        return []
+    return sorted(each.name for each in tables.registry.snapshots_of(found.topic_uid, now))
+
+
+def who_can_seek(tables: Tables, snapshot: Snapshot, now: datetime) -> list[str]:
+    """Return the names of the subscriptions of a snapshot's topic, which may be deleted."""
+    attached = [(each.name, uid) for each, uid in tables.registry.sources() if not each.detached]
+    held = {uid: tables.registry.snapshots_of(uid, now) for _, uid in attached}
+    of = {uid for uid, found in held.items() if any(each.uid == snapshot.uid for each in found)}
+    return sorted(name for name, uid in attached if uid in of)
 
 
 def update_snapshot(

@@ -189,7 +189,7 @@ def test_a_snapshot_holds_what_the_ack_state_was(case: Case) -> None:
     registry = case.taken()
     case.ack_states.change(SUBSCRIPTION.uid, lambda state: (replace(state, spans=()), None))
     assert registry.snapshot(SNAPSHOT.name, at(1)) == SNAPSHOT
-    assert registry.snapshots_of(TOPIC, at(1)) == [SNAPSHOT]
+    assert registry.snapshots_of(TOPIC.uid, at(1)) == [SNAPSHOT]
     found = registry.captured(SNAPSHOT.name, at(1))
     assert found is not None
     snapshot, topic_uid, held = found

@@ -67,6 +67,7 @@ from tests.mutations.bugs_of_other_programs import BUGS_OF_OTHER_PROGRAMS
 from tests.mutations.bugs_of_outsiders import BUGS_OF_OUTSIDERS
 from tests.mutations.bugs_of_platforms import BUGS_OF_PLATFORMS
 from tests.mutations.bugs_of_promises import BUGS_OF_PROMISES
+from tests.mutations.bugs_of_promises_of_consumers import BUGS_OF_PROMISES_OF_CONSUMERS
 from tests.mutations.bugs_of_promises_of_delivery import BUGS_OF_PROMISES_OF_DELIVERY
 from tests.mutations.bugs_of_push import BUGS_OF_PUSH
 from tests.mutations.bugs_of_readings import BUGS_OF_READINGS
@@ -165,4 +166,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_AN_ELEVENTH_OUTSIDER,
     *BUGS_OF_A_TENTH_OUTSIDER_AT_SURFACES,
     *BUGS_OF_PROMISES_OF_DELIVERY,
+    *BUGS_OF_PROMISES_OF_CONSUMERS,
 )

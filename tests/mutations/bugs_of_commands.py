@@ -26,7 +26,7 @@ BUGS_OF_COMMANDS = (
         "unprinted-messages-stay-leased",
         "What could not be printed comes again after ten minutes only.",
         _PULL,
-        "self.held.pop().modify_ack_deadline(0)",
+        "self.held.pop().give_back()",
         "self.held.pop().modify_ack_deadline(600)",
     ),
     Bug(

@@ -122,6 +122,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/text_lengths.py": ("lanes/test_table_texts",),
     "tables/targets.py": TABLE_WRITES,
     "operations/acknowledge.py": (
+        "batches",
         "consumer_calls",
         "reading_leases",
         "publish_calls",
@@ -203,6 +204,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "operations/snapshot.py": (
         "wrong_arguments",
+        "console_deletions",
         "seek_calls",
         "snapshot_calls",
         "crossed_changes",

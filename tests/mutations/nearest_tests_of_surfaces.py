@@ -17,6 +17,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "console_forms",
         "console_dead_letter_subscriptions",
         "console_security",
+        "console_form_values",
     ),
     "cli/delivery.py": ("cli_pull", "cli_arguments", "cli_listings"),
     "server/subscription_workers.py": ("server_push_changes",),

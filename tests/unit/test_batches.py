@@ -17,9 +17,11 @@ from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import acknowledge
 from pubsub_delta.operations.acknowledge import AckTargets
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.resources import AckResult, Ids
+from pubsub_delta.resources import AckResult, DeadLetterPolicy, Ids, RetryPolicy
 from pubsub_delta.tables.schemas import BATCH
 from tests.unit.builders import START, at
+from tests.unit.in_memory import LETTERS, TOPIC, InMemory
+from tests.unit.in_memory import NAME as NAME_OF_FIRST
 
 WHOLE, CHOSEN = Positions.of([1, 2, 3]), Positions.of([2])
 NONE = AckResult(Ids.of(()), Ids.of(()), Ids.of(()))
@@ -136,3 +138,33 @@ def test_an_empty_batch_has_no_rows_and_nothing_to_answer(acks: Acks) -> None:
 def test_without_spark_the_rows_are_had_as_an_arrow_table(lease: Lease | None) -> None:
     with pytest.raises(FailedPrecondition, match=r"^df: the store has no Spark; arrow\(\) gives"):
         batch_of(lease, with_spark=False).df  # noqa: B018
+
+
+def test_a_batch_that_is_given_back_was_never_delivered() -> None:
+    """ "As if it had never been delivered": no failure, no backoff, and no attempt."""
+    world = InMemory(
+        retry_policy=RetryPolicy("600s", "600s"), dead_letter_policy=DeadLetterPolicy(LETTERS, 5)
+    )
+    world.publish("a", "b")
+    for _ in range(6):
+        batch = world.store.pull(NAME_OF_FIRST)
+        assert [each.delivery_attempt for each in batch] == [1, 1]
+        batch.give_back()
+    assert world.backlog() == {"a": "available", "b": "available"}
+    assert world.store.pull(NAME_OF_FIRST, 1).message_count == 1
+    batch.give_back()
+    assert world.backlog() == {"a": "leased", "b": "available"}, "it is another lease"
+
+
+def test_a_batch_of_a_deleted_subscription_gives_back_nothing_of_a_later_one() -> None:
+    world = InMemory()
+    world.store.pull(NAME_OF_FIRST).give_back()  # nothing
+    world.store.update_topic(TOPIC, message_retention_duration="1d")
+    world.publish("a")
+    batch = world.store.pull(NAME_OF_FIRST)
+    world.store.delete_subscription(NAME_OF_FIRST)
+    world.store.create_subscription(NAME_OF_FIRST, TOPIC)
+    world.store.seek(NAME_OF_FIRST, time=START)
+    assert world.store.pull(NAME_OF_FIRST).message_count == 1  # under a lease of the same number
+    batch.give_back()
+    assert world.backlog() == {"a": "leased"}

@@ -50,6 +50,9 @@ class Pulled(list[ReceivedMessage]):
         self.done.append("nack")
         return self.outcome
 
+    def give_back(self) -> None:
+        self.done.append("give back")
+
     def modify_ack_deadline(self, seconds: int) -> AckResult:
         self.done.append(f"deadline {seconds}")
         return self.outcome
@@ -125,7 +128,7 @@ def test_what_cannot_be_printed_comes_again_at_once(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(click, "echo", closed)
     batch = Pulled("a")
     run(Noting(pull=batch), "subscriptions", "pull", "sss", "--auto-ack", DATA)
-    assert batch.done == ["deadline 600", "read", "deadline 0"]
+    assert batch.done == ["deadline 600", "read", "give back"]
 
 
 @pytest.mark.parametrize("column", ["message.data.error()", "messageId.format('{3}')"])
@@ -136,7 +139,7 @@ def test_what_cannot_be_formatted_comes_again_though_its_status_is_shown(column:
     shown = run(Noting(pull=batch), "subscriptions", "pull", "sss", "--auto-ack", form)
     assert shown.exit_code == 1
     assert "format" in shown.stderr
-    assert batch.done == ["deadline 600", "read", "deadline 0"]
+    assert batch.done == ["deadline 600", "read", "give back"]
 
 
 def test_of_a_pull_that_shows_no_ack_ids_the_messages_come_again_at_once() -> None:
@@ -144,7 +147,7 @@ def test_of_a_pull_that_shows_no_ack_ids_the_messages_come_again_at_once() -> No
     batch = Pulled("a")
     form = "--format=value(message.data.error())"
     assert run(Noting(pull=batch), "subscriptions", "pull", "sss", form).exit_code == 1
-    assert batch.done == ["read", "deadline 0"]
+    assert batch.done == ["read", "give back"]
 
 
 def test_what_the_output_cannot_encode_comes_again_though_its_status_is_shown() -> None:
@@ -154,7 +157,7 @@ def test_what_the_output_cannot_encode_comes_again_though_its_status_is_shown() 
     variables = {"PUBSUB_DELTA_ROOT": "/r", "PUBSUB_DELTA_PROJECT": "p"}
     app = App(lambda _: store, ManualClock(NOW), variables)
     assert CliRunner(charset="ascii").invoke(cli, line, obj=app).exit_code == 1
-    assert batch.done == ["deadline 600", "read", "deadline 0"]
+    assert batch.done == ["deadline 600", "read", "give back"]
 
 
 def test_a_reader_that_is_gone_loses_nothing_though_a_status_is_shown(
@@ -166,7 +169,7 @@ def test_a_reader_that_is_gone_loses_nothing_though_a_status_is_shown(
     with os.fdopen(writing, "w", encoding="utf-8") as pipe:
         monkeypatch.setattr(standard_streams, "sys", SimpleNamespace(stdout=pipe))
         run(Noting(pull=batch), "subscriptions", "pull", "sss", "--auto-ack")
-    assert batch.done == ["deadline 600", "read", "deadline 0"]
+    assert batch.done == ["deadline 600", "read", "give back"]
 
 
 def test_what_cannot_be_read_comes_again_at_once() -> None:
@@ -174,7 +177,7 @@ def test_what_cannot_be_read_comes_again_at_once() -> None:
     batch.unreadable = True
     shown = run(Noting(pull=batch), "subscriptions", "pull", "sss", "--auto-ack")
     assert shown.exit_code == 1
-    assert batch.done == ["deadline 600", "read", "deadline 0"]
+    assert batch.done == ["deadline 600", "read", "give back"]
 
 
 def test_the_status_tells_whether_a_message_comes_again() -> None:
@@ -210,7 +213,7 @@ def test_a_pull_that_could_not_lease_for_long_shows_nothing() -> None:
 
     batch.modify_ack_deadline = lost  # type: ignore[method-assign]
     shown = run(Noting(pull=batch), "subscriptions", "pull", "sss", "--auto-ack")
-    assert (shown.exit_code, shown.stdout, batch.done) == (1, "", [])
+    assert (shown.exit_code, shown.stdout, batch.done) == (1, "", ["give back"])
 
 
 @pytest.mark.parametrize(

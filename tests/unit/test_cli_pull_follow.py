@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,7 +15,7 @@ import pytest
 from click.testing import Result
 
 from pubsub_delta.cli import pull, standard_streams
-from pubsub_delta.resources import Message
+from pubsub_delta.resources import DeadLetterPolicy, Message, RetryPolicy
 from tests.unit.pulling_commands import DATA, World, interrupt
 from tests.unit.serving_world import served
 from tests.unit.test_cli_pull import printing
@@ -156,6 +157,26 @@ def test_ctrl_c_gives_back_what_is_not_printed(
     assert (shown.exit_code, shown.stdout) == (0, "")
     assert shown.stderr == "Printed and acknowledged 0 messages.\n"
     assert (world.undelivered, world.outstanding) == (1, 0)
+
+
+@pytest.mark.parametrize("options", [["--auto-ack"], ["--follow"], ["--output"]])
+def test_what_is_given_back_is_no_failed_delivery(
+    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: list[str]
+) -> None:
+    """ "Comes again at once", also with a retry policy, and is no attempt: nobody has had it."""
+    world.store.create_topic("letters")
+    world.store.update_subscription(
+        "delays",
+        retry_policy=RetryPolicy("600s", "600s"),
+        dead_letter_policy=DeadLetterPolicy("letters", 5),
+    )
+    world.store.publish("flights", ["a"])
+    ended_by("Ctrl+C", monkeypatch)
+    for number in range(6):
+        files = [f"--output={tmp_path / str(number)}.csv"] if options == ["--output"] else []
+        world.run(*(files or [*options, DATA]))
+    (found,) = world.store.peek("delays")
+    assert (found.state, found.delivery_attempt) == ("available", 1)
 
 
 def test_a_followed_format_is_a_document_for_each_message(world: World) -> None:

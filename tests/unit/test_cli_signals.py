@@ -118,7 +118,7 @@ def test_a_second_signal_does_not_cut_what_gives_messages_back(
     monkeypatch.setattr(pull, "FILE_BATCH_SIZE", 1)
     world.store.publish("flights", ["a", "b", "c"])
     sent_with(monkeypatch, type(world.store), "pull", sent, 3)
-    sent_with(monkeypatch, PulledBatch, "modify_ack_deadline", sent, 4)  # the first given back
+    sent_with(monkeypatch, PulledBatch, "give_back", sent)  # the first of them
     assert world.run(f"--output={tmp_path / 'all.jsonl'}", "--auto-ack").exit_code == 1
     assert (world.undelivered, world.outstanding) == (3, 0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from pubsub_delta.resources import (
     RetryPolicy,
 )
 from pubsub_delta.table_config import TableConfig
-from tests.unit.browsing import Browser
+from tests.unit.browsing import Browser, form_from_pairs, words
 from tests.unit.builders import PLAIN
 
 OIDC = OidcToken("pusher@project.iam.gserviceaccount.com", "https://a.example.org")
@@ -39,6 +40,12 @@ EVERY_KIND: list[dict[str, Any]] = [
     {"expiration_policy": ExpirationPolicy("40d"), "enable_exactly_once_delivery": True},
     {"retry_policy": RetryPolicy("0s", "600s"), "labels": {"a": "", "b": "c"}},
     {"dead_letter_policy": DeadLetterPolicy("projects/other/topics/letters", 100)},
+]
+PLAIN_KINDS = [each for each in EVERY_KIND[:10] if "table_config" not in each]
+LONG = ExpirationPolicy("40d")
+KEPT_LONG: list[dict[str, Any]] = [
+    {"message_retention_duration": kept, "expiration_policy": LONG}
+    for kept in ("10m", "7d", "8d", "10d1h", "30d23h59m", "31d")
 ]
 
 
@@ -96,3 +103,72 @@ def test_a_field_shows_its_first_error() -> None:
     for why in ("the first", "the second"):
         form.add_error(InvalidArgument(f"labels: {why}"), fields)
     assert "first" in form.errors["labels"]
+
+
+@pytest.mark.parametrize(
+    ("at", "other"),
+    [
+        ("/subscriptions/first", {"ack_deadline": "20"}),
+        ("/topics/flights", {"retain": "on"}),
+        ("/snapshots/before", {"expire_date": "2026-01-03"}),
+    ],
+)
+def test_a_label_that_a_line_cannot_hold_stays_and_hinders_no_edit(
+    at: str, other: dict[str, str]
+) -> None:
+    """ "A page of the console changes what it has shown, and nothing else." """
+    browser = Browser()
+    browser.store.create_snapshot("before", "first")
+    _, kind, name = at.split("/")
+    labels = {"team": "gates", "a=b": "c", " x": "y", "note": "two\nlines", "k": "v\rw", "n\0": ""}
+    getattr(browser.store, f"update_{kind[:-1]}")(name, labels=labels)
+    stored = partial(getattr(browser.store, f"get_{kind[:-1]}"), name)
+    before = stored()
+    assert "Lines cannot hold a=b, x, note, k, n\\x00, which" in words(
+        browser.get(f"{at}/edit").text
+    )
+    assert browser.post(f"{at}/edit", other).status_code == 200
+    assert stored() != before
+    assert stored().labels == labels
+    browser.post(f"{at}/edit", {"labels": "new=1"})
+    del labels["team"]
+    assert stored().labels == {**labels, "new": "1"}
+    browser.post(f"{at}/edit", {"labels": "note=one line"})
+    assert stored().labels == {**labels, "note": "one line"}
+
+
+@pytest.mark.parametrize("fields", [*PLAIN_KINDS, *KEPT_LONG], ids=lambda each: ", ".join(each))
+def test_a_page_that_is_sent_as_it_was_shown_changes_nothing(fields: dict[str, Any]) -> None:
+    """ "A page of the console changes what it has shown, and nothing else." So does a browser: it
+    sends the first choice of a menu of which none is chosen."""
+    browser = Browser()
+    browser.store.create_subscription("second", "flights", **fields)
+    stored = browser.store.get_subscription("second")
+    assert "Nothing was changed." in words(browser.post("/subscriptions/second/edit").text)
+    assert browser.store.get_subscription("second") == stored
+    browser.world.be_at(1)
+    browser.post("/subscriptions/second/edit", {"labels": "a=b"})
+    changed = browser.store.get_subscription("second")
+    assert changed == replace(stored, labels={"a": "b"}, update_time=changed.update_time)
+
+
+@pytest.mark.parametrize("kept", ["10m", "7d", "8d", "31d"])
+def test_the_page_of_a_topic_keeps_how_long_it_keeps_messages(kept: str) -> None:
+    browser = Browser()
+    stored = browser.store.update_topic("flights", message_retention_duration=kept)
+    assert "Nothing was changed." in words(browser.post("/topics/flights/edit").text)
+    assert browser.store.get_topic("flights") == stored
+
+
+def test_a_duration_that_no_menu_has_is_shown_again() -> None:
+    """Of a form with an error nothing is lost that was in it."""
+    sent = {"id": "second", "topic": "flights", "retention_days": "32"}
+    page = Browser().post("/subscriptions/new", sent)
+    assert form_from_pairs(page.text, "/subscriptions/new").fields["retention_days"] == "32"
+
+
+@pytest.mark.parametrize("at", ["/subscriptions/new", "/topics/new"])
+def test_a_menu_has_every_number_of_days_that_is_accepted(at: str) -> None:
+    """ "10 minutes to 31 days"."""
+    days = Browser().get(at).text.partition('name="retention_days"')[2].partition("</select>")[0]
+    assert re.findall(r"<option[^>]*>(\d+)<", days) == [str(day) for day in range(32)]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 
 pytest.importorskip("fastapi")
 
+from pubsub_delta.batches import PulledBatch
 from pubsub_delta.console.leased_batches import MAX_KEPT, LeasedBatches
-from pubsub_delta.resources import AckResult
+from pubsub_delta.errors import DataLoss
+from pubsub_delta.resources import AckResult, ReceivedMessage, RetryPolicy
 from tests.unit.browsing import Browser, form_from_pairs, words
 from tests.unit.builders import MINUTE
 
@@ -46,6 +49,38 @@ def test_a_lease_that_was_over_is_not_shown_as_longer() -> None:
     longer = browser.client.post(form.action, data={**form.fields, "verb": "extend"})
     assert "of 1 the lease was over" in words(longer.text)
     assert 'data-seconds="0"' in longer.text
+
+
+@pytest.mark.parametrize(("passed", "left", "more"), [(0, 600, 0), (30, 600, 30), (500, 160, 60)])
+def test_a_long_lease_is_not_cut_short_by_keeping_it_longer(
+    passed: int, left: int, more: int
+) -> None:
+    """ "all can be kept for 60 s more": never for less, up to the longest deadline of 600 s."""
+    browser = Browser(ack_deadline_seconds=600)
+    browser.world.publish("a")
+    page = browser.pull()
+    form = form_from_pairs(page.text, page.url.path)
+    browser.world.be_at(passed)
+    longer = browser.client.post(form.action, data={**form.fields, "verb": "extend"})
+    assert f"1 kept for {more} s more." in words(longer.text)
+    assert f'data-seconds="{left}"' in longer.text
+    browser.world.be_at(passed + left - 1)
+    assert browser.world.backlog() == {"a": "leased"}
+    browser.world.be_at(passed + left)
+    assert browser.world.backlog() == {"a": "available"}
+
+
+def test_what_a_page_cannot_show_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has seen what could not be read: it is available at once, and has not failed."""
+    browser = Browser(ack_deadline_seconds=600, retry_policy=RetryPolicy("600s", "600s"))
+    browser.world.publish("a", "b")
+
+    def broken(_: PulledBatch) -> Iterator[ReceivedMessage]:
+        raise DataLoss("a file of it is missing or damaged; restore it from a copy")
+
+    monkeypatch.setattr(PulledBatch, "__iter__", broken)
+    assert "a file of it is missing" in words(browser.pull().text)
+    assert browser.world.backlog() == {"a": "available", "b": "available"}
 
 
 def test_what_another_page_has_answered_for_meanwhile_does_not_come_back(

@@ -77,7 +77,7 @@ def test_messages_that_were_pulled_are_given_back_or_kept_longer() -> None:
     form = form_from_pairs(page.text, page.url.path)
     longer = browser.client.post(form.action, data={**form.fields, "verb": "extend"})
     assert "1 kept for 60 s more." in words(longer.text)
-    assert 'data-seconds="60"' in longer.text
+    assert 'data-seconds="70"' in longer.text
     (ack_id,) = re.findall(r'name="ack_id" value="([^"]*)"', page.text)
     done = browser.client.post(form.action, data={**form.fields, "ack_id": ack_id, "verb": "nack"})
     assert "1 given back." in words(done.text)

@@ -70,6 +70,10 @@ class PulledMessages:
         """Set the deadline of all messages to ``ack_deadline_seconds`` from now."""
         return self.move_deadline(self._ack_ids, ack_deadline_seconds)
 
+    def give_back(self) -> None:
+        """Nack all messages: the API cannot take a delivery back, so it fails."""
+        self.modify_ack_deadline(0)
+
     @property
     def _ack_ids(self) -> list[str]:
         return [each.ack_id for each in self.received]

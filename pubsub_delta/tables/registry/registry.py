@@ -237,10 +237,10 @@ class Registry:
         """Return the snapshots whose full names begin with a prefix."""
         return self._of_topics(with_prefix(prefix, self._live_snapshots(now)))
 
-    def snapshots_of(self, topic: Topic, now: datetime) -> list[Snapshot]:
-        """Return the snapshots of a topic."""
+    def snapshots_of(self, topic_uid: str, now: datetime) -> list[Snapshot]:
+        """Return the snapshots of a topic, which may be deleted."""
         live = self._live_snapshots(now)
-        return self._of_topics([row for row in live if row["topic_uid"] == topic.uid])
+        return self._of_topics([row for row in live if row["topic_uid"] == topic_uid])
 
     def captured(self, name: str, now: datetime) -> tuple[Snapshot, str, Captured] | None:
         """Return a snapshot with the uid of its topic, and its captured messages."""
