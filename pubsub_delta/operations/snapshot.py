@@ -161,10 +161,11 @@ def that_can_be_sought(tables: Tables, subscription: ResourceName, now: datetime
 
 def who_can_seek(tables: Tables, snapshot: Snapshot, now: datetime) -> list[str]:
     """Return the names of the subscriptions of a snapshot's topic, which may be deleted."""
-    attached = [(each.name, uid) for each, uid in tables.registry.sources() if not each.detached]
-    held = {uid: tables.registry.snapshots_of(uid, now) for _, uid in attached}
-    of = {uid for uid, found in held.items() if any(each.uid == snapshot.uid for each in found)}
-    return sorted(name for name, uid in attached if uid in of)
+    found = tables.registry.captured(snapshot.name, now)
+    if found is None or found[0].uid != snapshot.uid:
+        return []
+    every = tables.registry.sources()
+    return sorted(each.name for each, uid in every if uid == found[1] and not each.detached)
 
 
 def update_snapshot(

@@ -30,8 +30,8 @@ BUGS_OF_PROMISES_OF_CONSUMERS = (
         "snapshots-of-any-deleted-topic",
         "A snapshot is offered to subscriptions of other topics.",
         "operations/snapshot.py",
-        "any(each.uid == snapshot.uid for each in found)",
-        "any(each.topic == snapshot.topic for each in found)",
+        "if uid == found[1] and not each.detached)",
+        "if not each.detached)",
     ),
     Bug(
         "no-seekers-after-their-topic",
