@@ -89,4 +89,25 @@ BUGS_OF_AN_ELEVENTH_OUTSIDER = (
         "        _checked(self, lambda: sort_keys(keys), param, ctx)\n",
         "",
     ),
+    Bug(
+        "ack-states-are-never-vacuumed",
+        "The files that an ack state needs no more stay for ever.",
+        "operations/maintain.py",
+        "tables.ack_state_tables.vacuum(each.uid)",
+        "tables.ack_state_tables.read(each.uid)",
+    ),
+    Bug(
+        "reader-that-has-gone-is-a-full-disk",
+        "A job whose output nobody reads any more is told as refused.",
+        "jobs/unwritten.py",
+        "    except BrokenPipeError:  # its",
+        "    except TimeoutError:  # its",
+    ),
+    Bug(
+        "revision-of-another-type",
+        "A revision of a schema is stored though it is said to be of another type.",
+        "server/schema_service.py",
+        "self._admin.commit_schema, name, definition, type_)",
+        "self._admin.commit_schema, name, definition)",
+    ),
 )

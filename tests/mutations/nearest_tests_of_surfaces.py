@@ -100,7 +100,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "jobs/entry_points.py": ("dependencies",),
     "jobs/stream_consume.py": ("job_progress",),
     "jobs/stream_publish.py": ("job_progress",),
-    "jobs/unwritten.py": ("cli_streams", "lanes/test_jobs"),
+    "jobs/unwritten.py": ("job_exit_codes", "cli_streams", "lanes/test_jobs"),
     "jobs/terminal.py": ("job_exit_codes", "job_progress", "lanes/test_jobs"),
     "cli/partial_updates.py": ("cli_crossed_updates",),
     "server/update_masks.py": (

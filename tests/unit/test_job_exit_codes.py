@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,14 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from pubsub_delta.errors import Aborted, DataLoss, InvalidArgument, Unavailable, Unknown
+from pubsub_delta.errors import (
+    Aborted,
+    DataLoss,
+    FailedPrecondition,
+    InvalidArgument,
+    Unavailable,
+    Unknown,
+)
 from pubsub_delta.jobs.terminal import (
     REFUSED,
     TRY_AGAIN,
@@ -20,6 +28,7 @@ from pubsub_delta.jobs.terminal import (
     store_options,
     write_summary,
 )
+from pubsub_delta.jobs.unwritten import writing_stdout
 from pubsub_delta.tables.lanes.storage_errors import StorageRefused
 
 CODES = [
@@ -152,3 +161,11 @@ def test_a_summary_that_cannot_be_written_any_more_fails_nothing(tmp_path: Path)
     assert (result.exit_code, result.stdout) == (0, "done\n")
     told = f"WARNING: (publish) summary: {path} cannot be written: Is a directory\n"
     assert result.stderr == told
+
+
+def test_a_reader_of_the_output_that_has_gone_is_no_error_of_the_disk() -> None:
+    """As of ``… | head -1``: it wants no more, and nobody has to be told."""
+    with pytest.raises(BrokenPipeError), writing_stdout():
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+    with pytest.raises(FailedPrecondition, match="No space left on device"), writing_stdout():
+        raise OSError(errno.ENOSPC, "")

@@ -62,3 +62,14 @@ def test_files_are_joined_though_another_program_was_faster(
     monkeypatch.setattr(MemoryLane, "compact", compact)
     report = world.store.maintain(optimize=True)
     assert (report.optimized[FULL_NAME], report.problems) == (7, {})
+
+
+def test_a_run_vacuums_every_table_of_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, vacuumed = InMemory(), set[str]()
+    world.store.create_subscription("audit", TOPIC)
+    monkeypatch.setattr(MemoryLane, "vacuum", lambda _, table: vacuumed.add(table))
+    world.store.maintain(vacuum=True)
+    names = {table.rstrip("`").rsplit("/", 1)[-1] for table in vacuumed}
+    subscriptions = {each.uid for each in world.store.list_subscriptions()}
+    assert len(subscriptions) == 2
+    assert names >= {"topics", "subscriptions", world.store.get_topic(TOPIC).uid, *subscriptions}

@@ -129,6 +129,14 @@ def test_a_listing_with_definitions_comes_in_pages_that_clients_accept(google: C
     assert sizes == [10, 6]
 
 
+def test_a_revision_has_the_type_of_its_schema(google: Clients) -> None:
+    """Pub/Sub: the type of a schema is that of its first revision."""
+    google.create()
+    schema = Schema(name=STATES, type_=Schema.Type.PROTOCOL_BUFFER, definition=AVRO)
+    with pytest.raises(exceptions.InvalidArgument):
+        google.schemas.commit_schema(name=STATES, schema=schema, timeout=LONG)
+
+
 def test_revisions_are_committed_listed_rolled_back_and_deleted(google: Clients) -> None:
     """The samples `commit_avro_schema`, `list_schema_revisions`, `rollback_schema_revision`, ..."""
     first, second = google.create(), google.commit()
