@@ -159,7 +159,7 @@ def test_snapshots_are_created_listed_changed_and_deleted(bench: Bench) -> None:
 
 
 def test_a_seek_needs_one_target_of_its_own_topic(bench: Bench) -> None:
-    topic, subscription = bench.pair()
+    _, subscription = bench.pair()
     now = bench.clock.now()
     # "of another topic → INVALID_ARGUMENT; … No target, or both → INVALID_ARGUMENT"
     with pytest.raises(InvalidArgument, match="neither"):
@@ -169,7 +169,7 @@ def test_a_seek_needs_one_target_of_its_own_topic(bench: Bench) -> None:
     with pytest.raises(InvalidArgument, match="time zone"):
         bench.store.seek(subscription, time=now.replace(tzinfo=None))
     bench.store.create_snapshot("of-this-topic", subscription)
-    with pytest.raises(InvalidArgument, match=topic):
+    with pytest.raises(InvalidArgument, match="is of another topic"):
         bench.store.seek(bench.pair()[1], snapshot="of-this-topic")
 
 
