@@ -206,10 +206,10 @@ def batches(
                 raise InvalidArgument(record.wrong)
             message = form.message(record.data)
         except InvalidArgument as error:
-            if on_bad_record is None:
-                wrong.add(record.place, str(error))
-            else:
+            if on_bad_record is not None:
                 on_bad_record(record.place, record.data, str(error))
+            elif not record.is_rest:
+                wrong.add(record.place, str(error))
             continue
         if batch and (len(batch) >= most or size + size_of(message) > MOST_BYTES):
             wrong.refuse()

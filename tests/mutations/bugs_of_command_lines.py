@@ -1,0 +1,22 @@
+"""Bugs of a reading of what the command line promises, as the code had them or nearly."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+BUGS_OF_COMMAND_LINES = (
+    Bug(
+        "lines-after-a-bad-row-are-left-out",
+        "Lines after one that ends the rows of a CSV file are neither published nor told.",
+        "cli/records.py",
+        "for number, line in enumerate(given, start=rows.line_num + 1):",
+        "for number, line in enumerate([], start=rows.line_num + 1):",
+    ),
+    Bug(
+        "an-array-cut-off-is-its-last-line",
+        "Of a JSON array that is cut off the bad records have one line only.",
+        "cli/records.py",
+        'yield Record(f"line {error.lineno}", data, f"it is not a JSON array: {error.msg}")',
+        'yield Record(f"line {error.lineno}", b"[", f"it is not a JSON array: {error.msg}")',
+    ),
+)
