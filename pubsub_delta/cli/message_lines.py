@@ -227,7 +227,7 @@ def _records(lines: Iterable[bytes], form: LineFormat) -> Iterator[Record]:
         yield from records(lines, form.kind)
         return
     for number, line in enumerate(lines, start=1):
-        text = line.removesuffix(b"\n").removesuffix(b"\r")
+        text = line.removesuffix(b"\r\n" if line.endswith(b"\r\n") else b"\n")
         text = text.removeprefix(BOM.encode()) if number == 1 else text
         if not form.is_nothing(text):
             yield Record(f"line {number}", text)

@@ -19,4 +19,11 @@ BUGS_OF_COMMAND_LINES = (
         'yield Record(f"line {error.lineno}", data, f"it is not a JSON array: {error.msg}")',
         'yield Record(f"line {error.lineno}", b"[", f"it is not a JSON array: {error.msg}")',
     ),
+    Bug(
+        "a-carriage-return-at-the-end-is-lost",
+        "A carriage return that ends the last line of a file is left out of its message.",
+        "cli/message_lines.py",
+        'line.removesuffix(b"\\r\\n" if line.endswith(b"\\r\\n") else b"\\n")',
+        'line.removesuffix(b"\\n").removesuffix(b"\\r")',
+    ),
 )
