@@ -26,4 +26,18 @@ BUGS_OF_COMMAND_LINES = (
         'line.removesuffix(b"\\r\\n" if line.endswith(b"\\r\\n") else b"\\n")',
         'line.removesuffix(b"\\n").removesuffix(b"\\r")',
     ),
+    Bug(
+        "a-text-of-a-backslash-goes-on",
+        "A line of the shell that ends in an escaped backslash takes the next command.",
+        "cli/shell_lines.py",
+        'goes_on = (len(line) - len(line.rstrip("\\\\"))) % 2 == 1',
+        'goes_on = line.endswith("\\\\")',
+    ),
+    Bug(
+        "a-blank-where-a-line-goes-on",
+        "A blank is put where a line of the shell goes on.",
+        "cli/shell_lines.py",
+        "begun.append(line[:-1] if goes_on else line)",
+        'begun.append(f"{line[:-1]} " if goes_on else line)',
+    ),
 )

@@ -19,7 +19,7 @@ BUGS_OF_LINES = (
         "line-without-its-blanks",
         "The blanks around the text of a line are not published.",
         _LINES,
-        'line.removesuffix(b"\\n").removesuffix(b"\\r")',
+        'line.removesuffix(b"\\r\\n" if line.endswith(b"\\r\\n") else b"\\n")',
         "line.strip()",
     ),
     Bug(
