@@ -89,8 +89,8 @@ BUGS_OF_LINES = (
         "pull-that-shows-nothing-keeps-its-messages",
         "Messages of a pull whose format is wrong are leased by nobody who has their ack ids.",
         "cli/pull.py",
-        "            app.check_all(records, PULL_FORMAT)\n            puller",
-        "            puller",
+        "    app.check_all(records, PULL_FORMAT)\n    check_reader()\n    try:",
+        "    puller.held.clear()\n    try:",
     ),
     Bug(
         "file-of-bad-records-is-not-named",

@@ -219,6 +219,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "cli_pull_files",
         "cli_signals",
         "cli_broken_servers",
+        "cli_streams",
     ),
     "cli/completion_names.py": ("cli_quick",),
     "cli/session.py": ("cli_quick",),
@@ -227,7 +228,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "cli/column_widths.py": ("cli_terminal",),
     "cli/checks.py": ("cli_doctor",),
     "cli/doctor.py": ("cli_doctor",),
-    "cli/demo.py": ("cli_doctor", "cli_quick"),
+    "cli/demo.py": ("cli_demo", "cli_doctor", "cli_quick"),
     "cli/endpoint/errors.py": ("cli_endpoint", "cli_endpoint_reached", "cli_broken_servers"),
     "console/security.py": ("console_security", "console_sessions"),
     "server/streams.py": (
