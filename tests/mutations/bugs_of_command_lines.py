@@ -75,4 +75,32 @@ BUGS_OF_COMMAND_LINES = (
         "app.check_all(records, PULL_FORMAT)\n    check_reader()\n    try:",
         "app.check_all(records, PULL_FORMAT)\n    try:",
     ),
+    Bug(
+        "what-cannot-be-read-is-gone",
+        "doctor says that a dead-letter topic does not exist where it cannot be read.",
+        "cli/checks.py",
+        "if isinstance(there, Finding) and not there.found.startswith(NotFound.code):",
+        "if False:",
+    ),
+    Bug(
+        "watch-without-the-usual-format",
+        "watch does not take the format of the settings file.",
+        "cli/watch.py",
+        "if not app.settings.format:",
+        'if not app.global_options.get("format"):',
+    ),
+    Bug(
+        "doctor-without-the-usual-format",
+        "doctor does not take the format of the settings file.",
+        "cli/doctor.py",
+        "if app.settings.format:",
+        'if app.global_options.get("format"):',
+    ),
+    Bug(
+        "maintain-without-the-usual-format",
+        "maintain does not take the format of the settings file.",
+        "cli/maintain.py",
+        "if app.settings.format:",
+        'if app.global_options.get("format"):',
+    ),
 )
