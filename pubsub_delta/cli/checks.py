@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 
 from pubsub_delta import __version__
-from pubsub_delta.errors import FailedPrecondition, PubSubError, counted
+from pubsub_delta.errors import FailedPrecondition, NotFound, PubSubError, counted
 from pubsub_delta.names import DELETED_TOPIC
 from pubsub_delta.resources import Subscription
 from pubsub_delta.session import check_pair
@@ -218,7 +218,9 @@ def _policies(store: PubSub, each: Subscription, name: str) -> Iterator[Finding]
     if policy is not None:
         target = policy.dead_letter_topic
         there = _or_finding(name, store.get_topic, target)
-        if isinstance(there, Finding):
+        if isinstance(there, Finding) and not there.found.startswith(NotFound.code):
+            yield there
+        elif isinstance(there, Finding):
             yield Finding(
                 name,
                 "problem",

@@ -58,13 +58,13 @@ def demo(app: App, directory: Path | None) -> None:
     store = app.opened(Settings(root=root, project=app.settings.project))
     for status in fill(store):
         app.print_status(status)
-    app.print_styled(_advice(directory))
+    app.print_styled(_advice(app, directory))
 
 
 def _directory_of_option(app: App) -> Path | None:
     """Return the directory of --root; None without it. A root of the environment does not count."""
-    root = app.global_options.get("root")
-    if root is None:
+    root = app.settings.root  # with a home directory for ~
+    if root is None or "root" not in app.global_options:
         return None
     local = layout_of(root).local_directory()
     if local is None:
@@ -104,9 +104,14 @@ def flight(number: int) -> Message:
     return Message(json.dumps(status).encode(), attributes, ordering_key=carrier)
 
 
-def _advice(directory: Path) -> str:
+def _advice(app: App, directory: Path) -> str:
+    """Return what to type: the commands work on the demo, whatever the environment names."""
     prefix = "" if directory.is_absolute() else "./"
     lines = [f"export PUBSUB_DELTA_ROOT={shlex.quote(f'{prefix}{directory}')}"]
+    if "project" in app.global_options:
+        lines.append(f"export PUBSUB_DELTA_PROJECT={shlex.quote(app.settings.project)}")
+    others = ("PUBSUB_DELTA_ENDPOINT", "PUBSUB_DELTA_REMOTE")
+    lines += [f"unset {name}" for name in others if app.environment.get(name)]
     for command, what in TO_TRY:
         lines += [f"# {what}", colors.styled(f"pubsub-delta {command}", "command")]
     return "\nTo try it:\n\n" + "".join(f"  {line}\n" for line in lines)

@@ -29,7 +29,7 @@ def doctor(app: App) -> None:
     code 1; a warning does not.
     """
     found = list(_findings(app))
-    if app.global_options.get("format"):
+    if app.settings.format:
         app.show_all([{k: v for k, v in asdict(each).items() if v} for each in found])
     else:
         app.print_styled("".join(map(written, found)))

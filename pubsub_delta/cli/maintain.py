@@ -45,7 +45,7 @@ def maintain(
             **duties, log_retention=log_retention, exact=bool(exact), dry_run=bool(dry_run)
         )
     )
-    if app.global_options.get("format"):
+    if app.settings.format:
         app.show(plain(asdict(report)))
     else:
         for line in list(report.lines()) or ["nothing to do"]:

@@ -206,10 +206,10 @@ def batches(
                 raise InvalidArgument(record.wrong)
             message = form.message(record.data)
         except InvalidArgument as error:
-            if on_bad_record is None:
-                wrong.add(record.place, str(error))
-            else:
+            if on_bad_record is not None:
                 on_bad_record(record.place, record.data, str(error))
+            elif not record.is_rest:
+                wrong.add(record.place, str(error))
             continue
         if batch and (len(batch) >= most or size + size_of(message) > MOST_BYTES):
             wrong.refuse()
@@ -227,7 +227,7 @@ def _records(lines: Iterable[bytes], form: LineFormat) -> Iterator[Record]:
         yield from records(lines, form.kind)
         return
     for number, line in enumerate(lines, start=1):
-        text = line.removesuffix(b"\n").removesuffix(b"\r")
+        text = line.removesuffix(b"\r\n" if line.endswith(b"\r\n") else b"\n")
         text = text.removeprefix(BOM.encode()) if number == 1 else text
         if not form.is_nothing(text):
             yield Record(f"line {number}", text)

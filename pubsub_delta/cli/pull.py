@@ -125,10 +125,7 @@ def pull(
         elif auto_ack:
             _print_and_ack(puller, most)
         else:
-            records = app.call(lambda store: _records(puller.batch(store, most)))
-            app.check_all(records, PULL_FORMAT)
-            puller.held.clear()  # whoever sees their ack IDs has them
-            app.show_all(records, PULL_FORMAT)
+            _print(puller, most)
 
 
 def _check(
@@ -231,6 +228,19 @@ def _records(batch: Batch) -> list[Record]:
         if not len(records) % BATCH_SIZE:
             describe(f"Reading messages: {len(records):,}")
     return records
+
+
+def _print(puller: _Puller, limit: int) -> None:
+    """Pull messages, and print them with their ack IDs: whoever sees these has the messages."""
+    app = puller.app
+    records = app.call(lambda store: _records(puller.batch(store, limit)))
+    app.check_all(records, PULL_FORMAT)
+    check_reader()
+    try:
+        app.show_all(records, PULL_FORMAT)
+    except (BrokenPipeError, KeyboardInterrupt):
+        puller.held.clear()  # the beginning may have been seen
+        raise
 
 
 def _print_and_ack(puller: _Puller, limit: int) -> None:

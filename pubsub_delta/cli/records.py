@@ -26,11 +26,13 @@ class Record:
         place: the place in the file, such as ``line 3``.
         data: the record as JSON; the original bytes of a bad record.
         wrong: the reason why it is bad, else None.
+        is_rest: whether it is bad only because no record can be found after a bad one.
     """
 
     place: str
     data: bytes
     wrong: str | None = None
+    is_rest: bool = False
 
 
 def kind_of(name: str, packed: Iterable[str]) -> str | None:
@@ -54,10 +56,14 @@ def records(lines: Iterable[bytes], kind: str) -> Iterator[Record]:
 
 
 def _of_csv(lines: Iterable[bytes]) -> Iterator[Record]:
-    """Yield each row as an object of strings, with names from the first line (RFC 4180)."""
+    """Yield each row as an object of strings, with names from the first line (RFC 4180).
+
+    Lines in which no row can be found are bad records, too, so that none is left out.
+    """
     csv.field_size_limit(_LONGEST_FIELD)
     taken: list[str] = []
-    rows = csv.reader(_texts(lines, taken), strict=True)
+    given = iter(lines)
+    rows = csv.reader(_texts(given, taken), strict=True)
     names: list[str] | None = None
     while True:
         first, before = rows.line_num + 1, len(taken)
@@ -65,7 +71,7 @@ def _of_csv(lines: Iterable[bytes]) -> Iterator[Record]:
             row = next(rows, None)
         except csv.Error as error:
             yield Record(f"line {first}", _joined(taken[before:]), f"it is not CSV: {error}")
-            return  # the next row cannot be found
+            break  # the next row cannot be found
         text = _joined(taken[before:])
         taken.clear()
         if row is None:
@@ -75,18 +81,21 @@ def _of_csv(lines: Iterable[bytes]) -> Iterator[Record]:
         if any("\udc80" <= letter <= "\udcff" for value in row for letter in value):
             yield Record(f"line {first}", text, "it is not UTF-8")
             if names is None:
-                return  # the names of the columns are not known
+                break  # the names of the columns are not known
         elif names is None:
             names, twice = row, sorted({name for name in row if row.count(name) > 1})
             if twice:
                 why = f"it names the column {twice[0]!r} twice; once is accepted"
                 yield Record(f"line {first}", text, why)
-                return
+                break
         elif len(row) != len(names):
             why = f"it has {len(row)} columns; {len(names)} are accepted: {', '.join(names)}"
             yield Record(f"line {first}", text, why)
         else:
             yield Record(f"line {first}", _written(dict(zip(names, row, strict=True))))
+    for number, line in enumerate(given, start=rows.line_num + 1):
+        why = f"it comes after line {first}, behind which no row of CSV can be found"
+        yield Record(f"line {number}", line.rstrip(b"\r\n"), why, is_rest=True)
 
 
 def _texts(lines: Iterable[bytes], taken: list[str]) -> Iterator[str]:
@@ -126,15 +135,15 @@ def _of_json(lines: Iterable[bytes]) -> Iterator[Record]:
 
 
 def _of_array(data: bytes) -> Iterator[Record]:
+    """Yield the elements of an array; what is no array is one bad record."""
     try:
         text = data.decode("utf-8")
         found = json.loads(text)
     except json.JSONDecodeError as error:
-        wrong = f"it is not a JSON array: {error.msg}"
-        yield Record(f"line {error.lineno}", _line(data, error.lineno), wrong)
+        yield Record(f"line {error.lineno}", data, f"it is not a JSON array: {error.msg}")
         return
     except (ValueError, RecursionError) as error:
-        yield Record("line 1", _line(data, 1), f"it is not a JSON array: {error}")
+        yield Record("line 1", data, f"it is not a JSON array: {error}")
         return
     decoder, at = json.JSONDecoder(), text.index("[") + 1
     for element in range(1, len(found) + 1):
@@ -153,7 +162,3 @@ def _object(place: str, data: bytes) -> Record:
     except (ValueError, RecursionError) as error:
         return Record(place, data, f"it is not JSON: {error}")
     return Record(place, data, None if isinstance(found, dict) else "it is not a JSON object")
-
-
-def _line(data: bytes, number: int) -> bytes:
-    return (data.splitlines()[number - 1 : number] or [b""])[0]

@@ -89,23 +89,25 @@ def without_prefix(words: Sequence[str]) -> list[str]:
 def commands(read: Read) -> Iterator[str]:
     """Yield complete commands; a line with a backslash at its end goes on in the next line.
 
+    As in other shells, an even number of backslashes is a text, and nothing is put between lines.
     Empty lines, comments (``#``), and an unfinished command at Ctrl-C are skipped.
     """
     begun: list[str] = []
     while True:
         try:
-            line = read(CONTINUED if begun else PROMPT).strip()
+            line = read(CONTINUED if begun else PROMPT).rstrip()
         except KeyboardInterrupt:
             begun = []
             continue
         except EOFError:
             if begun:
-                yield " ".join(begun).strip()
+                yield "".join(begun).strip()
             return
-        if not begun and line.startswith("#"):
+        if not begun and line.lstrip().startswith("#"):
             continue
-        begun.append(line.removesuffix("\\"))
-        if not line.endswith("\\"):
-            whole, begun = " ".join(begun).strip(), []
+        goes_on = (len(line) - len(line.rstrip("\\"))) % 2 == 1
+        begun.append(line[:-1] if goes_on else line)
+        if not goes_on:
+            whole, begun = "".join(begun).strip(), []
             if whole:
                 yield whole

@@ -67,7 +67,7 @@ def watch(app: App, subscription: str, interval: timedelta, count: int | None) -
         first = sample(app.call_store(lambda store: store.metrics(name)), time, None)
         samples = _samples(app, name, interval, count, first)
         dumb = app.environment.get("TERM") in ("dumb", "unknown")
-        if sys.stdout.isatty() and not dumb and not app.global_options.get("format"):
+        if sys.stdout.isatty() and not dumb and not app.settings.format:
             from pubsub_delta.cli.panel import show_live  # rich takes a while to import
 
             show_live(name, interval, samples)
@@ -93,7 +93,7 @@ def _samples(
 
 def _written(app: App, samples: Iterable[Sample]) -> Iterator[str]:
     """Write samples as lines of text, or in the format of --format."""
-    if not app.global_options.get("format"):
+    if not app.settings.format:
         yield from (f"{line_of(each)}\n" for each in samples)
         return
     form = app.format(f"value({_FIELDS})")

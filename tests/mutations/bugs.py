@@ -43,6 +43,7 @@ from tests.mutations.bugs_of_answers import BUGS_OF_ANSWERS
 from tests.mutations.bugs_of_bounds import BUGS_OF_BOUNDS
 from tests.mutations.bugs_of_checkpoints import BUGS_OF_CHECKPOINTS
 from tests.mutations.bugs_of_clients import BUGS_OF_CLIENTS
+from tests.mutations.bugs_of_command_lines import BUGS_OF_COMMAND_LINES
 from tests.mutations.bugs_of_commands import BUGS_OF_COMMANDS
 from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
 from tests.mutations.bugs_of_faults import BUGS_OF_FAULTS
@@ -167,4 +168,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_A_TENTH_OUTSIDER_AT_SURFACES,
     *BUGS_OF_PROMISES_OF_DELIVERY,
     *BUGS_OF_PROMISES_OF_CONSUMERS,
+    *BUGS_OF_COMMAND_LINES,
 )

@@ -29,7 +29,7 @@ BUGS_OF_A_SIXTH_OUTSIDER_AT_SURFACES = (
         "several-carriage-returns-go",
         "A line of a file loses all carriage returns at its end.",
         "cli/message_lines.py",
-        'text = line.removesuffix(b"\\n").removesuffix(b"\\r")',
+        'text = line.removesuffix(b"\\r\\n" if line.endswith(b"\\r\\n") else b"\\n")',
         'text = line.rstrip(b"\\r\\n")',
     ),
     Bug(

@@ -19,7 +19,7 @@ BUGS_OF_LINES = (
         "line-without-its-blanks",
         "The blanks around the text of a line are not published.",
         _LINES,
-        'line.removesuffix(b"\\n").removesuffix(b"\\r")',
+        'line.removesuffix(b"\\r\\n" if line.endswith(b"\\r\\n") else b"\\n")',
         "line.strip()",
     ),
     Bug(
@@ -89,8 +89,8 @@ BUGS_OF_LINES = (
         "pull-that-shows-nothing-keeps-its-messages",
         "Messages of a pull whose format is wrong are leased by nobody who has their ack ids.",
         "cli/pull.py",
-        "            app.check_all(records, PULL_FORMAT)\n            puller",
-        "            puller",
+        "    app.check_all(records, PULL_FORMAT)\n    check_reader()\n    try:",
+        "    puller.held.clear()\n    try:",
     ),
     Bug(
         "file-of-bad-records-is-not-named",

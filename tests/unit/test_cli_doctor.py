@@ -20,7 +20,7 @@ from pubsub_delta.cli.application import App
 from pubsub_delta.cli.demo import FLIGHTS, TO_TRY
 from pubsub_delta.cli.main import cli
 from pubsub_delta.clock import SystemClock
-from pubsub_delta.errors import DataLoss, FailedPrecondition
+from pubsub_delta.errors import DataLoss, FailedPrecondition, Unavailable
 from pubsub_delta.resources import DeadLetterPolicy
 from pubsub_delta.tables.layout import layout_of
 from tests.unit.serving_world import WorldBackend, served
@@ -223,6 +223,21 @@ def test_a_dead_letter_topic_that_is_gone_is_a_problem(
     told = {each.check: each for each in checks.subscriptions(store, SystemClock().now())}
     assert told["subscription dead"].state == "problem"
     assert "topics create projects/local/topics/failed" in told["subscription dead"].advice
+
+
+def test_a_dead_letter_topic_that_cannot_be_read_is_not_told_as_gone(
+    store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.create_topic("failed")
+    store.create_subscription("dead", "flights", dead_letter_policy=DeadLetterPolicy("failed"))
+
+    def away(_: Any, name: str) -> Any:
+        raise Unavailable(f"the table of {name} cannot be read")
+
+    monkeypatch.setattr(type(store), "get_topic", away)
+    told = {each.check: each for each in checks.subscriptions(store, SystemClock().now())}
+    found = told["subscription dead"]
+    assert (found.state, found.found[:12]) == ("problem", "UNAVAILABLE:")
 
 
 def test_a_backlog_that_is_about_to_disappear_is_told() -> None:

@@ -137,6 +137,37 @@ def test_bad_records_go_to_a_file_and_the_rest_is_published(
     assert {each["file"] for each in told} == {str(tmp_path / "a.csv")}
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "messages", "bad"),
+    [
+        ("a.csv", 'a\n1\n"2"x\n3\n4\n', [b'{"a":"1"}'], '"2"x\n3\n4'),
+        ("a.csv", "a,a\n1,2\n3,4\n", [], "a,a\n1,2\n3,4"),
+        ("a.json", '[{"a":1},\n {"a":2}', [], '[{"a":1},\n {"a":2}'),
+    ],
+)
+def test_what_is_not_published_is_in_the_file_of_bad_records(
+    store: Terminal, tmp_path: Path, name: str, text: str, messages: list[bytes], bad: str
+) -> None:
+    # "what is no message is added to that file …, and the rest is published"
+    (tmp_path / name).write_text(text)
+    added = tmp_path / "bad.jsonl"
+    done = publish(store, f"--from={tmp_path / name}", f"--bad-records={added}")
+    assert done.exit_code == 0
+    assert data_of(pulled(store)) == messages
+    told = [json.loads(line)["record"] for line in added.read_text().splitlines()]
+    assert "\n".join(told) == bad
+
+
+def test_lines_after_one_that_ends_the_rows_are_not_told_each(
+    store: Terminal, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text("a,a\n1,2\n3,4\n")
+    refused = publish(store, f"--from={tmp_path / 'a.csv'}")
+    assert refused.exit_code == 1
+    assert "line 1: it names the column 'a' twice" in refused.stderr
+    assert "line 2" not in refused.stderr
+
+
 def test_a_file_of_bad_records_that_cannot_be_written_is_named(
     store: Terminal, tmp_path: Path
 ) -> None:

@@ -43,6 +43,18 @@ def test_messages_come_again_that_a_full_disk_did_not_take(tmp_path: Path) -> No
 
 
 @FULL
+@pytest.mark.parametrize("output", ["> /dev/full", "| sleep 0"])
+def test_messages_are_given_back_whose_ack_ids_nobody_sees(output: str, tmp_path: Path) -> None:
+    """A pull leases for whoever gets the ack ids: else messages are stuck, and then have failed."""
+    made = "pubsub topics create orders && pubsub subscriptions create billing --topic=orders"
+    made += " --ack-deadline=600 && pubsub topics publish orders --message=a"
+    assert sh(made, tmp_path).returncode == 0
+    pull = "pubsub subscriptions pull billing --format='value(message.data)'"
+    sh(f"{pull} {output}", tmp_path)
+    assert sh(pull, tmp_path).stdout == "a\n"
+
+
+@FULL
 @pytest.mark.parametrize(
     "line",
     ["--version", "topics --help", "completion bash", "subscriptions watch billing --count=1"],

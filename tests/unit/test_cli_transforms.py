@@ -154,7 +154,7 @@ def test_the_prompt_tells_whether_a_command_goes_on() -> None:
         except StopIteration:
             raise EOFError from None
 
-    assert list(commands(read)) == ["one  two", "three  four  five", "six"]
+    assert list(commands(read)) == ["one two", "three four five", "six"]
     first, more = PROMPT, CONTINUED
     assert asked == [first, more, first, first, first, more, more, first, more]
 

@@ -148,8 +148,15 @@ def test_without_a_terminal_nothing_is_asked() -> None:
 def test_lines_go_on_after_a_backslash() -> None:
     # Google's own blocks are written so; comments and empty lines are passed over
     given = lines("# a # b\n", "\n", "topics create \\\n", "   ttt \\\n", "--labels=a=#1\n", "x")
-    assert list(commands(given)) == ["topics create  ttt  --labels=a=#1", "x"]
-    assert list(commands(lines("topics \\", "list \\"))) == ["topics  list"]
+    assert list(commands(given)) == ["topics create    ttt --labels=a=#1", "x"]
+    assert list(commands(lines("topics \\", "list \\"))) == ["topics list"]
+
+
+def test_a_line_goes_on_as_in_other_shells() -> None:
+    # POSIX: a backslash and a line feed are removed; a backslash before it is a text
+    given = lines("publish ttt --message=C:\\\\\n", "list\n", "publish --message=on\\\n", "time\n")
+    told = ["publish ttt --message=C:\\\\", "list", "publish --message=ontime"]
+    assert list(commands(given)) == told
 
 
 def test_ctrl_c_forgets_what_was_begun() -> None:
