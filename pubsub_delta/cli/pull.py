@@ -241,6 +241,7 @@ def _print(puller: _Puller, limit: int) -> None:
     except (BrokenPipeError, KeyboardInterrupt):
         puller.held.clear()  # the beginning may have been seen
         raise
+    puller.held.clear()
 
 
 def _print_and_ack(puller: _Puller, limit: int) -> None:
