@@ -46,6 +46,7 @@ from tests.mutations.bugs_of_clients import BUGS_OF_CLIENTS
 from tests.mutations.bugs_of_commands import BUGS_OF_COMMANDS
 from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
 from tests.mutations.bugs_of_faults import BUGS_OF_FAULTS
+from tests.mutations.bugs_of_forms import BUGS_OF_FORMS
 from tests.mutations.bugs_of_generated_mutants import BUGS_OF_GENERATED_MUTANTS
 from tests.mutations.bugs_of_given_data import BUGS_OF_GIVEN_DATA
 from tests.mutations.bugs_of_grammar import BUGS_OF_GRAMMAR
@@ -167,4 +168,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_A_TENTH_OUTSIDER_AT_SURFACES,
     *BUGS_OF_PROMISES_OF_DELIVERY,
     *BUGS_OF_PROMISES_OF_CONSUMERS,
+    *BUGS_OF_FORMS,
 )

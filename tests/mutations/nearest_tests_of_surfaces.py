@@ -6,6 +6,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "console/dead_letters.py": (
         "console_dead_letters",
         "console_flows",
+        "console_dead_letter_subscriptions",
     ),
     "console/jobs.py": ("console_jobs",),
     "console/message_search.py": (
@@ -25,6 +26,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "console_deletions",
         "console_flows",
         "console_successors",
+        "lanes/test_table_console",
     ),
     "console/forms.py": ("console_form_values", "console_forms", "console_security"),
     "console/leased_batches.py": ("console_leased_batches", "console_messages"),

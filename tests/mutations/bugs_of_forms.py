@@ -1,0 +1,22 @@
+"""Bugs that a reader found who asked what a browser sends from each form and page."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+BUGS_OF_FORMS = (
+    Bug(
+        "kept-for-another-topic",
+        "A page of a former dead-letter topic creates a subscription to the present one.",
+        "console/dead_letters.py",
+        'if policy is None or policy.dead_letter_topic != form["dead_letter_topic"]:',
+        "if policy is None:",
+    ),
+    Bug(
+        "table-that-comes-is-a-change",
+        "A form is refused as its table has come, or gone, though nobody has changed anything.",
+        "console/resource_changes.py",
+        "replace(table, state=None)",
+        "table",
+    ),
+)
