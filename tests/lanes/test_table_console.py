@@ -13,7 +13,7 @@ from pubsub_delta import TableConfig
 from pubsub_delta.console.application import create_app
 from pubsub_delta.console.security import ConsoleAccess
 from tests.lanes.table_world import METADATA, NAME, TOPIC, World
-from tests.unit.browsing import BASE, Browser, words
+from tests.unit.browsing import BASE, Browser, form_from_pairs, words
 
 
 class TableBrowser(Browser):
@@ -80,3 +80,24 @@ def test_the_schema_of_a_table_is_chosen(browser: TableBrowser) -> None:
     assert browser.table_of(NAME) == TableConfig(
         "shop.orders", use_table_schema=True, drop_unknown_fields=True
     )
+
+
+@pytest.mark.parametrize(
+    "kind", ["edit", "delete", "replay/preview?target=time&time_date=2026-01-01&time_time=00:00"]
+)
+def test_a_table_that_comes_meanwhile_is_no_change_of_its_subscription(
+    tmp_path: Path, kind: str
+) -> None:
+    """A form is refused "if somebody has changed the resource since then"."""
+    world = World(tmp_path)
+    world.make()
+    world.subscribe()
+    browser = TableBrowser(world)
+    away = world.table.rename(tmp_path / "away")
+    form = form_from_pairs(browser.get(f"/subscriptions/{NAME}/{kind}").text)
+    away.rename(world.table)
+    answer = browser.client.post(
+        form.action, data={**form.fields, "name": NAME}, headers=browser.sent_with_forms
+    )
+    assert answer.status_code == 200, words(answer.text)
+    assert "Somebody changed" not in answer.text
