@@ -19,4 +19,11 @@ BUGS_OF_FORMS = (
         "replace(table, state=None)",
         "table",
     ),
+    Bug(
+        "topic-called-new",
+        "The page of the topic new is the form that creates one.",
+        "console/topic_edit.py",
+        '@router.get("/topics/_new")',
+        '@router.get("/topics/new")\n@router.get("/topics/_new")',
+    ),
 )

@@ -331,7 +331,12 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "console/serve.py": ("console_command", "server_console"),
     "console/snapshots.py": ("console_flows", "console_pages", "console_successors"),
     "console/subscriptions.py": ("console_pages", "console_lists", "console_flows"),
-    "console/topic_edit.py": ("console_forms", "console_flows", "console_jobs"),
+    "console/topic_edit.py": (
+        "console_hostile",
+        "console_forms",
+        "console_flows",
+        "console_jobs",
+    ),
     "console/topics.py": (
         "console_lists",
         "console_pages",

@@ -44,14 +44,14 @@ def names(browser: Browser) -> set[str]:
 def test_a_wrong_id_is_told_at_its_field_before_anything_is_created(given: str, why: str) -> None:
     browser = Browser()
     before = names(browser)
-    answer = browser.post("/subscriptions/new", {**NEW, FIELD: given})
+    answer = browser.post("/subscriptions/_new", {**NEW, FIELD: given})
     assert answer.status_code == 400
     told = words(answer.text)
     assert why in told[told.index("ID of the subscription for dead letters: ") :][:100]
     assert f'id="{FIELD}-error"' in answer.text
     assert 'id="id-error"' not in answer.text
     assert names(browser) == before
-    form = form_from_pairs(answer.text, "/subscriptions/new")
+    form = form_from_pairs(answer.text, "/subscriptions/_new")
     browser.client.post(form.action, data={**form.fields, FIELD: "kept"})
     assert names(browser) == before | {"second", "lost", "kept"}
 

@@ -92,7 +92,7 @@ def test_the_other_options_are_open_where_one_is_wrong_or_was_changed(
     """An error that nobody sees would leave its reader with a form that cannot be sent."""
     browser = Browser()
     typed = {"id": "x", "topic": "flights", **sent}  # the id is too short
-    answer = browser.post("/subscriptions/new", typed)
+    answer = browser.post("/subscriptions/_new", typed)
     assert answer.status_code == 400
     assert re.findall(r'<details class="more"( open)?>', answer.text) == [" open" * is_open]
 
@@ -163,11 +163,11 @@ def test_the_page_of_a_topic_keeps_how_long_it_keeps_messages(kept: str) -> None
 def test_a_duration_that_no_menu_has_is_shown_again() -> None:
     """Of a form with an error nothing is lost that was in it."""
     sent = {"id": "second", "topic": "flights", "retention_days": "32"}
-    page = Browser().post("/subscriptions/new", sent)
-    assert form_from_pairs(page.text, "/subscriptions/new").fields["retention_days"] == "32"
+    page = Browser().post("/subscriptions/_new", sent)
+    assert form_from_pairs(page.text, "/subscriptions/_new").fields["retention_days"] == "32"
 
 
-@pytest.mark.parametrize("at", ["/subscriptions/new", "/topics/new"])
+@pytest.mark.parametrize("at", ["/subscriptions/_new", "/topics/_new"])
 def test_a_menu_has_every_number_of_days_that_is_accepted(at: str) -> None:
     """ "10 minutes to 31 days"."""
     days = Browser().get(at).text.partition('name="retention_days"')[2].partition("</select>")[0]

@@ -21,13 +21,13 @@ from tests.unit.browsing import Browser, elements, words
 from tests.unit.builders import HOUR
 
 PAGES = [
-    "/topics", "/topics/new", "/topics/flights", "/topics/flights/edit", "/topics/flights/delete",
-    "/topics/flights/publish", "/subscriptions", "/subscriptions/new", "/subscriptions/first",
+    "/topics", "/topics/_new", "/topics/flights", "/topics/flights/edit", "/topics/flights/delete",
+    "/topics/flights/publish", "/subscriptions", "/subscriptions/_new", "/subscriptions/first",
     "/subscriptions/first/edit", "/subscriptions/first/delete", "/subscriptions/first/messages",
     "/subscriptions/first/messages/found", "/subscriptions/first/replay", "/",
     "/subscriptions/first/details", "/topics/flights/details", "/topics/flights/messages",
     "/subscriptions/first/pull", "/maintenance", "/subscriptions/first/history",
-    "/subscriptions/first/ack-state-chart", "/snapshots", "/snapshots/new", "/snapshots/before",
+    "/subscriptions/first/ack-state-chart", "/snapshots", "/snapshots/_new", "/snapshots/before",
     "/snapshots/before/edit", "/snapshots/before/metrics", "/snapshots/before/delete",
 ]  # fmt: skip
 
@@ -66,7 +66,7 @@ def test_a_screen_reader_finds_labels_headings_and_landmarks(path: str) -> None:
         ("/topics", "There is no topic yet"),
         ("/subscriptions", "There is no subscription yet"),
         ("/snapshots", "There is no snapshot"),
-        ("/snapshots/new", "There is no subscription to take a snapshot of"),
+        ("/snapshots/_new", "There is no subscription to take a snapshot of"),
     ],
 )
 def test_empty_states_say_what_to_do_next(path: str, told: str) -> None:
@@ -96,7 +96,7 @@ def test_a_long_listing_is_shown_in_pages() -> None:
     (following,) = re.findall(r'id="page-after" href="([^"]*)"', first)
     second = browser.get(unescape(following)).text
     names = re.findall(r'href="/topics/([\w-]+)"', first + second)
-    assert len(set(names) - {"new"}) == 62
+    assert len(set(names) - {"_new"}) == 62
     assert "Page 2 of 2" in words(second)
     assert "Page 2 of 2" in words(browser.get("/topics?page=99").text)
     assert browser.get("/topics?page=nonsense").status_code == 200
