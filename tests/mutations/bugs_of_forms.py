@@ -26,4 +26,18 @@ BUGS_OF_FORMS = (
         '@router.get("/topics/_new")',
         '@router.get("/topics/new")\n@router.get("/topics/_new")',
     ),
+    Bug(
+        "blanks-are-not-looked-for",
+        "A search for an ordering key with a blank finds the messages of another key.",
+        "console/search_form.py",
+        "given[name] if name in _EXACT else given.text(name)",
+        "given.text(name)",
+    ),
+    Bug(
+        "second-ends-as-it-begins",
+        "A search until a second leaves out what its pages show as published in it.",
+        "console/search_form.py",
+        "    return time.replace(microsecond=999_999)\n",
+        "    return time\n",
+    ),
 )
