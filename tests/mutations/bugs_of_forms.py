@@ -40,4 +40,11 @@ BUGS_OF_FORMS = (
         "    return time.replace(microsecond=999_999)\n",
         "    return time\n",
     ),
+    Bug(
+        "steps-of-another-project",
+        "The first steps on the page of an empty project put a message into another one.",
+        "console/overview.py",
+        'if console.project != "local" else []',
+        "if False else []",
+    ),
 )

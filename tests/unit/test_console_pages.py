@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from datetime import datetime
 from html import unescape
 from typing import Any
@@ -11,13 +12,18 @@ import pytest
 
 pytest.importorskip("fastapi")
 
+from fastapi.testclient import TestClient
+
+from pubsub_delta.console.application import create_app
+from pubsub_delta.console.security import ConsoleAccess
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
     PushConfig,
     RetryPolicy,
 )
-from tests.unit.browsing import Browser, elements, words
+from tests.model.drivers import MemoryDriver
+from tests.unit.browsing import BASE, Browser, elements, words
 from tests.unit.builders import HOUR
 
 PAGES = [
@@ -183,3 +189,29 @@ def test_a_time_on_a_page_is_told_to_machines_in_iso_8601() -> None:
     ]
     assert times
     assert all(datetime.fromisoformat(each).tzinfo and "T" in each for each in times)
+
+
+@pytest.mark.parametrize(
+    ("project", "root", "options", "arguments"),
+    [
+        (
+            "p",
+            "/data/pubsub",
+            ["--root=/data/pubsub", "--project=p"],
+            "'/data/pubsub', project='p'",
+        ),
+        ("local", "/it's \\ $(a)", ["--root=/it's \\ $(a)"], repr("/it's \\ $(a)")),
+    ],
+)
+def test_the_first_steps_lead_to_the_store_and_the_project_of_the_console(
+    project: str, root: str, options: list[str], arguments: str
+) -> None:
+    """ "These three steps put a first message through it." """
+    world = MemoryDriver()
+    app = create_app(world.open(), ConsoleAccess(), world.clock, project=project, root=root)
+    page = TestClient(app, base_url=BASE).get("/").text
+    steps = [unescape(each) for each in re.findall(r'<pre id="step-[^>]*>(.*?)</pre>', page, re.S)]
+    topic, subscription = map(shlex.split, steps[0].splitlines())
+    assert topic == ["pubsub-delta", "topics", "create", "greetings", *options]
+    assert subscription[4:] == ["--topic=greetings", *options]
+    assert f"store = PubSub(None, {arguments})\n" in steps[1]
