@@ -47,4 +47,11 @@ BUGS_OF_FORMS = (
         'if console.project != "local" else []',
         "if False else []",
     ),
+    Bug(
+        "lease-from-the-look",
+        "The countdown of leases that were kept longer begins when the page is looked at.",
+        "console/pulling.py",
+        "until=until if counts",
+        "until=console.at_present() + timedelta(seconds=longest) if counts",
+    ),
 )
