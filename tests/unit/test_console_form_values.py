@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from functools import partial
@@ -11,7 +12,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from pubsub_delta.console.forms import Form
+from pubsub_delta.console.forms import Form, pairs
 from pubsub_delta.console.subscription_form import changed_fields, form_values
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.resources import (
@@ -172,3 +173,15 @@ def test_a_menu_has_every_number_of_days_that_is_accepted(at: str) -> None:
     """ "10 minutes to 31 days"."""
     days = Browser().get(at).text.partition('name="retention_days"')[2].partition("</select>")[0]
     assert re.findall(r"<option[^>]*>(\d+)<", days) == [str(day) for day in range(32)]
+
+
+@pytest.mark.parametrize("key", ["a", " a b ", "é~%", "a=b", "=", "a=", " ", "\t"])
+def test_a_row_takes_the_keys_that_its_line_holds(key: str) -> None:
+    """The rows of the page are sent as lines, which end a key at the first equals sign."""
+    script = Browser().get("/static/console.js").text
+    (written,) = re.findall(r"field\.pattern = (\".*\");", script)
+    try:
+        is_held = pairs(Form({"labels": f"{key}=value"}), "labels") == {key.strip(): "value"}
+    except InvalidArgument:
+        is_held = False
+    assert bool(re.fullmatch(json.loads(written), key)) is is_held
