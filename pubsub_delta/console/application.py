@@ -41,7 +41,7 @@ _ROUTERS = (
     overview,
     auth,
     job_pages,
-    topic_edit,  # /topics/new comes before /topics/{id_}
+    topic_edit,  # /topics/_new comes before /topics/{id_}
     topics,
     subscription_edit,
     subscriptions,

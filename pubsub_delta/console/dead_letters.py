@@ -10,7 +10,12 @@ from fastapi import APIRouter, Request, Response
 from pubsub_delta.console.context import Console, console_of
 from pubsub_delta.console.forms import Form, PostedForm
 from pubsub_delta.console.lists import list_all
-from pubsub_delta.console.responses import redirect, redirect_with_flash, render, run_job
+from pubsub_delta.console.responses import (
+    redirect_with_flash,
+    redirect_with_problem,
+    render,
+    run_job,
+)
 from pubsub_delta.console.subscription_form import NEW_TOPIC, OTHER_TOPIC
 from pubsub_delta.errors import InvalidArgument, NotFound, PubSubError
 from pubsub_delta.operations.find import FoundMessage, MessageSearch
@@ -163,13 +168,18 @@ def check(
     return render(request, "dead_letter_subscription_part.html", prompt=asked_for, form=form)
 
 
+_OTHER_TOPIC_NOW = (
+    "Somebody changed the dead-letter topic after this page was shown. Nothing was created."
+)
+
+
 @router.post("/subscriptions/{id_}/dead-letter-subscription")
 def create(request: Request, id_: str, form: PostedForm) -> Response:
-    """Create a subscription to the dead-letter topic of a subscription."""
+    """Create a subscription to the dead-letter topic that the page of a subscription has shown."""
     store, name = console_of(request).store, form.text("dead_letter_subscription_id")
     policy = store.get_subscription(id_).dead_letter_policy
-    if policy is None:
-        return redirect("subscriptions", id_)
+    if policy is None or policy.dead_letter_topic != form["dead_letter_topic"]:
+        return redirect_with_problem(request, _OTHER_TOPIC_NOW, "subscriptions", id_)
 
     def failed(asked: Request, error: PubSubError) -> Response:
         field = "dead_letter_subscription_id"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -89,7 +90,17 @@ def show(request: Request) -> Response:
         rates=Rates(sum(known) if known else None, sum(known_acked) if known_acked else None),
         unknown=sum(row.measurement is None for row in rows)
         + sum(row.measurement is None for row in every),
+        options=" ".join(f"--{name}={shlex.quote(text)}" for name, text in _store(console)),
+        arguments=", ".join(
+            repr(text) if name == "root" else f"{name}={text!r}" for name, text in _store(console)
+        ),
     )
+
+
+def _store(console: Console) -> list[tuple[str, str]]:
+    """Return what opens the store of the console: its root, and its project if it is named."""
+    named = [("project", console.project)] if console.project != "local" else []
+    return [("root", console.root), *named]
 
 
 def measured_first(rows: list[subscriptions.Row]) -> list[subscriptions.Row]:

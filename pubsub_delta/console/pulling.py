@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from fastapi import APIRouter, Request, Response
 
@@ -121,19 +121,20 @@ def update_leases(request: Request, id_: str, batch_id: str, form: PostedForm) -
     is_left = _seconds_left(console, held)
     longest = min(is_left + EXTENSION, MAX_ACK_DEADLINE_SECONDS)
 
-    def work() -> AckResult:
+    def work() -> tuple[AckResult, datetime]:
+        until = console.at_present() + timedelta(seconds=longest)
         if verb == "ack":
-            return console.store.acknowledge(id_, ack_ids)
+            return console.store.acknowledge(id_, ack_ids), until
         seconds = longest if verb == "extend" else 0
-        return console.store.modify_ack_deadline(id_, ack_ids, seconds)
+        return console.store.modify_ack_deadline(id_, ack_ids, seconds), until
 
-    def then(asked: Request, result: AckResult) -> Response:
+    def then(asked: Request, done: tuple[AckResult, datetime]) -> Response:
+        result, until = done  # the page may be asked for later, and again
         counts = result.counts
         # Another page of the batch may have changed it since.
         kept = console.leased_batches.find(batch_id, id_) or held
         left = kept.without(ack_ids)
         if verb == "extend":
-            until = console.at_present() + timedelta(seconds=longest)
             left = replace(kept, until=until if counts["success"] else kept.until)
         console.leased_batches.change(left)
         return redirect_with_flash(asked, _note(verb, counts, longest - is_left), *at)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -34,8 +34,13 @@ EDIT_CONFLICT = (
 
 
 def fingerprint(resource: Topic | Subscription | Snapshot) -> str:
-    """Return a text that changes whenever a resource is changed, or deleted and created again."""
+    """Return a text that changes whenever a resource is changed, or deleted and created again.
+
+    The state of its table is none of its fields: nobody has changed the resource if that changes.
+    """
     values = own_fields(resource)
+    if (table := values.get("table_config")) is not None:
+        values["table_config"] = replace(table, state=None)
     text = repr([(n, sorted(v.items()) if n == "labels" else v) for n, v in values.items()])
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
 

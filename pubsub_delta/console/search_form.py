@@ -28,6 +28,8 @@ STATES = {
 
 FIELDS = ("text", "attribute", "json_field", "key", "message_id", "earliest", "latest", "state")
 ERROR_FIELDS = {name: name for name in FIELDS}
+_EXACT = ("text", "attribute", "json_field", "key")
+"""Fields whose blanks count: a message may have them in its key, its values and its data."""
 
 
 @dataclass(frozen=True)
@@ -64,14 +66,15 @@ def read_search_form(asked: Mapping[str, str], *, of_topic: bool) -> SearchForm:
     ``before``: only messages with lower IDs, for the next page. ``version``: only messages that
     were committed after this version of the topic, for those that came since.
     """
-    form = Form({name: asked.get(name, "").strip() for name in FIELDS})
+    given = Form({name: asked.get(name, "") for name in FIELDS})
+    form = Form({name: given[name] if name in _EXACT else given.text(name) for name in FIELDS})
     if not of_topic:
         form.values["state"] = form["state"] or "unacked"
     states = None if of_topic else form.validate(lambda: _states(form), ERROR_FIELDS)
     found = MessageQuery(
         message_id=form.validate(lambda: _id(form, "message_id"), ERROR_FIELDS),
         earliest=form.validate(lambda: _time(form, "earliest"), ERROR_FIELDS),
-        latest=form.validate(lambda: _time(form, "latest"), ERROR_FIELDS),
+        latest=form.validate(lambda: _end_of(_time(form, "latest")), ERROR_FIELDS),
         ordering_key=form["key"] or None,
         attribute=_pair(form, "attribute"),
         json_field=_pair(form, "json_field"),
@@ -111,12 +114,19 @@ def _time(form: Form, name: str) -> datetime | None:
         ) from None
 
 
+def _end_of(time: datetime | None) -> datetime | None:
+    """Return the last moment of a second, which pages show without its fraction."""
+    if time is None or time.microsecond:
+        return time
+    return time.replace(microsecond=999_999)
+
+
 def _number(asked: Mapping[str, str], name: str) -> int | None:
     return _id(Form({name: asked.get(name, "")}), name)
 
 
 def _pair(form: Form, name: str) -> tuple[str, str | None] | None:
     key, equals, value = form[name].partition("=")
-    if not form[name]:
+    if not form.text(name):
         return None
-    return key.strip(), value.strip() if equals else None
+    return key.strip(), value if equals else None

@@ -112,13 +112,13 @@ def show_all(request: Request) -> Response:
     return store_columns(request, response, "/snapshots")
 
 
-@router.get("/snapshots/new")
+@router.get("/snapshots/_new")
 def new_form(request: Request, _: RequiresWrite, subscription: str = "") -> Response:
     """Show the form for a new snapshot."""
     return _new_page(request, Form({"subscription": subscription}))
 
 
-@router.post("/snapshots/new")
+@router.post("/snapshots/_new")
 @redisplay_with(_new_page)
 def create(request: Request, form: PostedForm) -> Response:
     """Take a snapshot of a subscription."""

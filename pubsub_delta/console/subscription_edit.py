@@ -72,13 +72,13 @@ def _form_page(
     )
 
 
-@router.get("/subscriptions/new")
+@router.get("/subscriptions/_new")
 def new_form(request: Request, _: RequiresWrite, topic: str = "") -> Response:
     """Show the form for a new subscription."""
     return _form_page(request, Form(default_values(topic)), None)
 
 
-@router.post("/subscriptions/new")
+@router.post("/subscriptions/_new")
 @redisplay_with(_form_page)
 def create(request: Request, form: PostedForm) -> Response:
     """Create a subscription, and the new topics that its form names."""

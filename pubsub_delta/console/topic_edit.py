@@ -71,13 +71,13 @@ def _form_page(
     )
 
 
-@router.get("/topics/new")
+@router.get("/topics/_new")
 def new_form(request: Request, _: RequiresWrite) -> Response:
     """Show the form for a new topic."""
     return _form_page(request, Form(duration_values("retention", _DEFAULT_RETENTION)))
 
 
-@router.post("/topics/new")
+@router.post("/topics/_new")
 @redisplay_with(_form_page)
 def create(request: Request, form: PostedForm) -> Response:
     """Create a topic."""

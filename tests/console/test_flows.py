@@ -123,7 +123,7 @@ def test_create_a_subscription_with_exponential_backoff(
     page: Page, store: PubSub, pair: tuple[str, str]
 ) -> None:
     """002: Retry after exponential backoff; Minimum backoff and Maximum backoff; Create."""
-    page.goto("/subscriptions/new")
+    page.goto("/subscriptions/_new")
     page.get_by_label("Subscription ID").fill(f"{pair[1]}-patient")
     page.get_by_label("Topic", exact=True).select_option(pair[0])
     shows_more_options(page)
@@ -142,7 +142,7 @@ def test_create_a_subscription_with_a_new_dead_letter_topic(
     page: Page, store: PubSub, pair: tuple[str, str]
 ) -> None:
     """002: Enable dead lettering; choose or create a topic; it prompts for a subscription."""
-    page.goto("/subscriptions/new")
+    page.goto("/subscriptions/_new")
     page.get_by_label("Subscription ID").fill(f"{pair[1]}-careful")
     page.get_by_label("Topic", exact=True).select_option(pair[0])
     shows_more_options(page)
@@ -286,7 +286,7 @@ def test_delete(page: Page, store: PubSub, pair: tuple[str, str], kind: str) -> 
 
 
 def test_a_filter_is_checked_while_it_is_typed(page: Page) -> None:
-    page.goto("/subscriptions/new")
+    page.goto("/subscriptions/_new")
     shows_more_options(page)
     field = page.get_by_label("Subscription filter")
     told = page.locator("#filter-told")
@@ -297,7 +297,7 @@ def test_a_filter_is_checked_while_it_is_typed(page: Page) -> None:
 
 
 def test_an_error_is_announced_at_its_field(page: Page, pair: tuple[str, str]) -> None:
-    page.goto("/subscriptions/new")
+    page.goto("/subscriptions/_new")
     page.get_by_label("Subscription ID").fill(pair[1])
     page.get_by_label("Topic", exact=True).select_option(pair[0])
     shows_more_options(page)

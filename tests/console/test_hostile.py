@@ -95,7 +95,7 @@ def test_a_page_of_another_origin_can_neither_read_nor_act(
     )
     assert "TypeError" in str(told)
     answer = context.request.post(
-        f"{served.url}/topics/new",
+        f"{served.url}/topics/_new",
         form={"id": "forged"},
         headers={"Origin": "http://attacker.example"},
     )

@@ -142,7 +142,7 @@ def test_a_console_that_is_down_is_told_and_nothing_that_was_typed_is_lost(
     running = Served(store, clock, ConsoleAccess("127.0.0.1"))
     with running:
         page = opened(chromium, running)
-        page.goto("/topics/new")
+        page.goto("/topics/_new")
         page.get_by_label("Topic ID").fill("typed-before")
         other = page.context.new_page()
         other.goto("/subscriptions/billing")

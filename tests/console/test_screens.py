@@ -23,7 +23,7 @@ SCREENS = Path(os.environ.get("SCREENS", "console-screens"))
 PAGES = {
     "overview": "/",
     "topics": "/topics",
-    "topic-new": "/topics/new",
+    "topic-new": "/topics/_new",
     "topic": "/topics/flights",
     "topic-messages": "/topics/flights/messages",
     "topic-details": "/topics/flights/details",
@@ -32,7 +32,7 @@ PAGES = {
     "publish": "/topics/flights/publish",
     "publish-copy": "/topics/us-states/publish?copy_of=topics/us-states/1",
     "subscriptions": "/subscriptions",
-    "subscription-new": "/subscriptions/new",
+    "subscription-new": "/subscriptions/_new",
     "subscription": "/subscriptions/departures-board",
     "subscription-edit": "/subscriptions/departures-board/edit",
     "subscription-details": "/subscriptions/departures-board/details",
@@ -41,7 +41,7 @@ PAGES = {
     "pull": "/subscriptions/departures-board/pull",
     "replay": "/subscriptions/departures-board/replay",
     "snapshots": "/snapshots",
-    "snapshot-new": "/snapshots/new",
+    "snapshot-new": "/snapshots/_new",
     "snapshot": "/snapshots/before-deploy",
     "snapshot-edit": "/snapshots/before-deploy/edit",
     "topic-empty": "/topics/weather",
@@ -88,7 +88,7 @@ def test_the_steps_between_are_seen_too(chromium: Browser, served: Served) -> No
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("heading", name="Preview")).to_be_visible(timeout=60_000)
     page.screenshot(path=SCREENS / "replay-preview-light.png", full_page=True)
-    page.goto("/subscriptions/new")
+    page.goto("/subscriptions/_new")
     page.get_by_label("Subscription ID").fill("x")
     page.get_by_label("Topic", exact=True).select_option("flights")
     page.get_by_text("More options").click()

@@ -47,6 +47,7 @@ from tests.mutations.bugs_of_command_lines import BUGS_OF_COMMAND_LINES
 from tests.mutations.bugs_of_commands import BUGS_OF_COMMANDS
 from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
 from tests.mutations.bugs_of_faults import BUGS_OF_FAULTS
+from tests.mutations.bugs_of_forms import BUGS_OF_FORMS
 from tests.mutations.bugs_of_generated_mutants import BUGS_OF_GENERATED_MUTANTS
 from tests.mutations.bugs_of_given_data import BUGS_OF_GIVEN_DATA
 from tests.mutations.bugs_of_grammar import BUGS_OF_GRAMMAR
@@ -169,4 +170,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_PROMISES_OF_DELIVERY,
     *BUGS_OF_PROMISES_OF_CONSUMERS,
     *BUGS_OF_COMMAND_LINES,
+    *BUGS_OF_FORMS,
 )

@@ -6,13 +6,10 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "console/dead_letters.py": (
         "console_dead_letters",
         "console_flows",
+        "console_dead_letter_subscriptions",
     ),
     "console/jobs.py": ("console_jobs",),
-    "console/message_search.py": (
-        "console_live_messages",
-        "console_searches",
-        "console_messages",
-    ),
+    "console/message_search.py": ("console_live_messages", "console_searches", "console_messages"),
     "console/subscription_edit.py": (
         "console_forms",
         "console_dead_letter_subscriptions",
@@ -25,14 +22,12 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "console_deletions",
         "console_flows",
         "console_successors",
+        "lanes/test_table_console",
     ),
     "console/forms.py": ("console_form_values", "console_forms", "console_security"),
     "console/leased_batches.py": ("console_leased_batches", "console_messages"),
     "console/measurements.py": ("console_lists", "started_threads"),
-    "console/lists.py": (
-        "console_lists",
-        "console_pages",
-    ),
+    "console/lists.py": ("console_lists", "console_pages"),
     "console/message_page.py": (
         "console_schemas",
         "console_messages",
@@ -241,6 +236,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/iam_service.py": ("server_iam", "server_access"),
     "server/partial_updates.py": ("server_partial_updates",),
     "server/rest/selection.py": ("rest_answers",),
+    "console/static/console.js": ("console_form_values",),
     "console/pulling.py": ("console_leased_batches", "console_messages"),
     "console/charts.py": ("console_ack_state_chart",),
     "console/replay.py": (
@@ -330,13 +326,8 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "console/serve.py": ("console_command", "server_console"),
     "console/snapshots.py": ("console_flows", "console_pages", "console_successors"),
     "console/subscriptions.py": ("console_pages", "console_lists", "console_flows"),
-    "console/topic_edit.py": ("console_forms", "console_flows", "console_jobs"),
-    "console/topics.py": (
-        "console_lists",
-        "console_pages",
-        "console_flows",
-        "console_schemas",
-    ),
+    "console/topic_edit.py": ("console_hostile", "console_forms", "console_flows", "console_jobs"),
+    "console/topics.py": ("console_lists", "console_pages", "console_flows", "console_schemas"),
     "server/backend.py": (
         "server_transport",
         "server_gathering",

@@ -44,14 +44,14 @@ def names(browser: Browser) -> set[str]:
 def test_a_wrong_id_is_told_at_its_field_before_anything_is_created(given: str, why: str) -> None:
     browser = Browser()
     before = names(browser)
-    answer = browser.post("/subscriptions/new", {**NEW, FIELD: given})
+    answer = browser.post("/subscriptions/_new", {**NEW, FIELD: given})
     assert answer.status_code == 400
     told = words(answer.text)
     assert why in told[told.index("ID of the subscription for dead letters: ") :][:100]
     assert f'id="{FIELD}-error"' in answer.text
     assert 'id="id-error"' not in answer.text
     assert names(browser) == before
-    form = form_from_pairs(answer.text, "/subscriptions/new")
+    form = form_from_pairs(answer.text, "/subscriptions/_new")
     browser.client.post(form.action, data={**form.fields, FIELD: "kept"})
     assert names(browser) == before | {"second", "lost", "kept"}
 
@@ -96,3 +96,22 @@ def test_an_edit_that_could_not_create_it_says_what_is_saved(
     again = browser.client.post(form.action, data=form.fields)
     assert "The subscription was updated." in words(again.text)
     assert {"lost", "kept"} <= names(browser)
+
+
+@pytest.mark.parametrize("policy", [DeadLetterPolicy("others", 5), None])
+def test_a_page_of_a_former_dead_letter_topic_creates_nothing(
+    policy: DeadLetterPolicy | None,
+) -> None:
+    """ "A page of the console changes what it has shown, and nothing else." """
+    browser = Browser(dead_letter_policy=DeadLetterPolicy("letters", 5))
+    browser.store.create_topic("others")
+    form = form_from_pairs(browser.get("/subscriptions/first").text, "dead-letter-subscription")
+    browser.store.update_subscription("first", dead_letter_policy=policy)
+    answer = browser.client.post(form.action, data=form.fields, headers=browser.sent_with_forms)
+    assert "Somebody changed the dead-letter topic" in words(answer.text)
+    assert [each.name.rsplit("/", 1)[1] for each in browser.store.list_subscriptions()] == ["first"]
+    if policy is not None:
+        refused = browser.post("/subscriptions/first", {FIELD: "x"}, "dead-letter-subscription")
+        again = form_from_pairs(refused.text, "dead-letter-subscription").fields | {FIELD: "kept"}
+        browser.client.post(form.action, data=again, headers=browser.sent_with_forms)
+        assert browser.store.get_subscription("kept").topic == "projects/local/topics/others"

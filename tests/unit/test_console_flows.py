@@ -33,7 +33,7 @@ TWO_THREE_FOUR = timedelta(days=2, hours=3, minutes=4)
 def test_a_topic_is_created_with_message_retention() -> None:
     """Check the box for Set message retention duration; select days, hours, and minutes; create."""
     browser = Browser()
-    answer = browser.post("/topics/new", {"id": "news", "retain": "on", **DAYS})
+    answer = browser.post("/topics/_new", {"id": "news", "retain": "on", **DAYS})
     assert answer.url.path == "/topics/news"
     assert "The topic was created." in words(answer.text)
     assert browser.store.get_topic("news").message_retention_duration == TWO_THREE_FOUR
@@ -42,9 +42,9 @@ def test_a_topic_is_created_with_message_retention() -> None:
 def test_a_topic_is_created_without_retention_unless_the_box_is_checked() -> None:
     """Message retention is off by default."""
     browser = Browser()
-    browser.post("/topics/new", {"id": "news"})
+    browser.post("/topics/_new", {"id": "news"})
     assert browser.store.get_topic("news").message_retention_duration is None
-    again = browser.post("/topics/new", {"id": "news"})
+    again = browser.post("/topics/_new", {"id": "news"})
     assert again.status_code == 400
     assert re.search(r'id="id-error">[^<]*exists already', again.text)  # at the field of the ID
 
@@ -98,7 +98,7 @@ def test_a_subscription_is_created_with_retention_of_acked_messages() -> None:
     """Select days, hours, and minutes; check the box for Retain acknowledged messages; create."""
     browser = Browser()
     sent = {"id": "second", "topic": "flights", "retain_acked": "on", **DAYS}
-    answer = browser.post("/subscriptions/new", sent)
+    answer = browser.post("/subscriptions/_new", sent)
     assert answer.url.path == "/subscriptions/second"
     made = browser.store.get_subscription("second")
     assert made.retain_acked_messages
@@ -111,10 +111,10 @@ def test_a_subscription_is_created_with_exponential_backoff() -> None:
     """Select Retry after exponential backoff; the defaults are 10 and 600 seconds."""
     browser = Browser()
     sent = {"id": "second", "topic": "flights", "retry": "backoff"}
-    browser.post("/subscriptions/new", sent)
+    browser.post("/subscriptions/_new", sent)
     assert browser.store.get_subscription("second").retry_policy == RetryPolicy("10s", "600s")
     sent = {**sent, "id": "third", "minimum_backoff": "0.5", "maximum_backoff": "60"}
-    browser.post("/subscriptions/new", sent)
+    browser.post("/subscriptions/_new", sent)
     assert browser.store.get_subscription("third").retry_policy == RetryPolicy("0.5s", "60s")
 
 
@@ -130,7 +130,7 @@ def test_a_subscription_is_created_with_every_other_field() -> None:
         "exactly_once": "on",
         "labels": "team=gates\n\nempty=",
     }
-    browser.post("/subscriptions/new", sent)
+    browser.post("/subscriptions/_new", sent)
     made = browser.store.get_subscription("second")
     assert made.ack_deadline_seconds == 60
     assert made.expiration_policy == ExpirationPolicy(None)
@@ -144,7 +144,7 @@ def test_the_delivery_type_of_a_subscription_is_selected() -> None:
     """Select a Delivery type."""
     browser = Browser()
     sent = {"id": "second", "topic": "flights", "delivery": "push", "push_endpoint": "http://a/b"}
-    answer = browser.post("/subscriptions/new", sent)
+    answer = browser.post("/subscriptions/_new", sent)
     made = browser.store.get_subscription("second").push_config
     assert made is not None
     assert (made.push_endpoint, made.no_wrapper) == ("http://a/b", None)
@@ -170,7 +170,7 @@ def test_the_topic_of_a_subscription_is_chosen_or_created() -> None:
     """Choose or create a topic from the drop-down menu."""
     browser = Browser()
     sent = {"id": "second", "topic": "+", "new_topic": "news"}
-    browser.post("/subscriptions/new", sent)
+    browser.post("/subscriptions/_new", sent)
     assert browser.store.get_subscription("second").topic == "projects/local/topics/news"
 
 
@@ -190,7 +190,7 @@ def test_a_subscription_is_created_with_a_dead_letter_topic_and_its_subscription
         "create_dead_letter_subscription": "on",
         "dead_letter_subscription_id": "kept",
     }
-    answer = browser.post("/subscriptions/new", sent)
+    answer = browser.post("/subscriptions/_new", sent)
     policy = browser.store.get_subscription("second").dead_letter_policy
     assert policy == DeadLetterPolicy("projects/local/topics/letters", 7)
     assert browser.store.get_subscription("kept").topic == "projects/local/topics/letters"
@@ -338,11 +338,11 @@ def test_a_snapshot_is_created_from_its_page_and_from_the_subscription() -> None
     """Click Create snapshot; select a subscription; enter a name; click Create."""
     browser = Browser()
     browser.world.publish("a")
-    answer = browser.post("/snapshots/new", {"subscription": "first", "id": "before"})
+    answer = browser.post("/snapshots/_new", {"subscription": "first", "id": "before"})
     assert answer.url.path == "/snapshots/before"
     assert browser.store.get_snapshot("before").topic == "projects/local/topics/flights"
-    assert "/snapshots/new?subscription=first" in browser.get("/subscriptions/first").text
-    form = form_from_pairs(browser.get("/snapshots/new?subscription=first").text)
+    assert "/snapshots/_new?subscription=first" in browser.get("/subscriptions/first").text
+    form = form_from_pairs(browser.get("/snapshots/_new?subscription=first").text)
     assert form.fields["subscription"] == "first"
 
 
@@ -395,6 +395,6 @@ def test_a_deletion_says_how_many_messages_go_and_asks_for_the_name() -> None:
 def test_what_was_done_is_said_once() -> None:
     """Success notes do not come back when a page is loaded again."""
     browser = Browser()
-    answer = browser.post("/topics/new", {"id": "news"})
+    answer = browser.post("/topics/_new", {"id": "news"})
     assert "The topic was created." in words(answer.text)
     assert "The topic was created." not in words(browser.get(str(answer.url)).text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from functools import partial
@@ -11,7 +12,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from pubsub_delta.console.forms import Form
+from pubsub_delta.console.forms import Form, pairs
 from pubsub_delta.console.subscription_form import changed_fields, form_values
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.resources import (
@@ -92,7 +93,7 @@ def test_the_other_options_are_open_where_one_is_wrong_or_was_changed(
     """An error that nobody sees would leave its reader with a form that cannot be sent."""
     browser = Browser()
     typed = {"id": "x", "topic": "flights", **sent}  # the id is too short
-    answer = browser.post("/subscriptions/new", typed)
+    answer = browser.post("/subscriptions/_new", typed)
     assert answer.status_code == 400
     assert re.findall(r'<details class="more"( open)?>', answer.text) == [" open" * is_open]
 
@@ -163,12 +164,24 @@ def test_the_page_of_a_topic_keeps_how_long_it_keeps_messages(kept: str) -> None
 def test_a_duration_that_no_menu_has_is_shown_again() -> None:
     """Of a form with an error nothing is lost that was in it."""
     sent = {"id": "second", "topic": "flights", "retention_days": "32"}
-    page = Browser().post("/subscriptions/new", sent)
-    assert form_from_pairs(page.text, "/subscriptions/new").fields["retention_days"] == "32"
+    page = Browser().post("/subscriptions/_new", sent)
+    assert form_from_pairs(page.text, "/subscriptions/_new").fields["retention_days"] == "32"
 
 
-@pytest.mark.parametrize("at", ["/subscriptions/new", "/topics/new"])
+@pytest.mark.parametrize("at", ["/subscriptions/_new", "/topics/_new"])
 def test_a_menu_has_every_number_of_days_that_is_accepted(at: str) -> None:
     """ "10 minutes to 31 days"."""
     days = Browser().get(at).text.partition('name="retention_days"')[2].partition("</select>")[0]
     assert re.findall(r"<option[^>]*>(\d+)<", days) == [str(day) for day in range(32)]
+
+
+@pytest.mark.parametrize("key", ["a", " a b ", "é~%", "a=b", "=", "a=", " ", "\t"])
+def test_a_row_takes_the_keys_that_its_line_holds(key: str) -> None:
+    """The rows of the page are sent as lines, which end a key at the first equals sign."""
+    script = Browser().get("/static/console.js").text
+    (written,) = re.findall(r"field\.pattern = (\".*\");", script)
+    try:
+        is_held = pairs(Form({"labels": f"{key}=value"}), "labels") == {key.strip(): "value"}
+    except InvalidArgument:
+        is_held = False
+    assert bool(re.fullmatch(json.loads(written), key)) is is_held

@@ -68,7 +68,7 @@ def test_an_error_stands_at_the_field_that_it_concerns(
     """Errors of the library appear at the field they concern, with its text."""
     browser = Browser()
     typed = {"id": "second", "topic": "flights", "labels": "kept=this", **sent}
-    answer = browser.post("/subscriptions/new", typed)
+    answer = browser.post("/subscriptions/_new", typed)
     assert answer.status_code == 400
     (told,) = re.findall(rf'<p class="error" id="{field}-error">(.*?)</p>', answer.text, re.DOTALL)
     assert text in words(told)
@@ -111,7 +111,7 @@ WRONG_BY_ITSELF = [
 def test_no_topic_is_created_for_a_form_with_an_error(wrong: dict[str, str]) -> None:
     browser = Browser()
     sent = {"id": "second", "topic": "+", "new_topic": "news", **wrong}
-    assert browser.post("/subscriptions/new", sent).status_code == 400
+    assert browser.post("/subscriptions/_new", sent).status_code == 400
     names = {each.name.rsplit("/", 1)[1] for each in browser.store.list_topics()}
     assert names == {"flights", "letters"}
 
@@ -121,10 +121,10 @@ def test_a_topic_that_a_form_has_created_is_not_created_again_after_an_error() -
     browser = Browser()
     lost = {"dead_letter": "on", "dead_letter_topic": "absent"}
     refused = browser.post(
-        "/subscriptions/new", {"id": "second", "topic": "+", "new_topic": "news", **lost}
+        "/subscriptions/_new", {"id": "second", "topic": "+", "new_topic": "news", **lost}
     )
     assert "does not exist" in words(refused.text)
-    form = form_from_pairs(refused.text, "/subscriptions/new")
+    form = form_from_pairs(refused.text, "/subscriptions/_new")
     assert form.fields["topic"] == "news"
     mended = {name: value for name, value in form.fields.items() if name != "dead_letter"}
     assert "The subscription was created." in words(
@@ -298,7 +298,7 @@ def test_every_error_of_a_form_is_told_at_once() -> None:
         "maximum_backoff": "601",
         "dead_letter": "on",
     }
-    answer = browser.post("/subscriptions/new", sent)
+    answer = browser.post("/subscriptions/_new", sent)
     wrong = set(re.findall(r'class="error" id="(\w+)-error"', answer.text))
     assert wrong == {
         "id", "topic", "ack_deadline", "retention", "filter", "labels", "maximum_backoff",
@@ -310,9 +310,9 @@ def test_every_error_of_a_form_is_told_at_once() -> None:
 @pytest.mark.parametrize(
     ("path", "sent"),
     [
-        ("/subscriptions/new", {"id": "second", "topic": "flights", "retention_days": "0"}),
-        ("/subscriptions/new", {"id": "second", "topic": "absent"}),
-        ("/topics/new", {"id": "news", "retain": "on", "retention_days": "0"}),
+        ("/subscriptions/_new", {"id": "second", "topic": "flights", "retention_days": "0"}),
+        ("/subscriptions/_new", {"id": "second", "topic": "absent"}),
+        ("/topics/_new", {"id": "news", "retain": "on", "retention_days": "0"}),
         ("/subscriptions/first/edit", {"expiration_days": "1"}),
         ("/subscriptions/first/edit", {"dead_letter": "on", "dead_letter_topic": "absent"}),
     ],
@@ -330,7 +330,7 @@ def test_errors_are_in_the_words_of_the_page(path: str, sent: dict[str, str]) ->
 def test_an_error_of_a_filter_stands_once_and_goes_when_it_is_right() -> None:
     """What is told while it is typed takes the place of the error of the form."""
     browser = Browser()
-    answer = browser.post("/subscriptions/new", {"id": "second", "filter": "attributes:"})
+    answer = browser.post("/subscriptions/_new", {"id": "second", "filter": "attributes:"})
     place = answer.text[answer.text.index('id="filter-told"') :]
     assert 'id="filter-error"' in place[: place.index("</div>")]
     assert answer.text.count('filter-error"') == 2, "the error, and what refers to it"
@@ -341,12 +341,12 @@ def test_an_error_of_a_filter_stands_once_and_goes_when_it_is_right() -> None:
 @pytest.mark.parametrize(
     ("path", "sent"),
     [
-        ("/topics/new", {"id": "news", "labels": "kept=this"}),
+        ("/topics/_new", {"id": "news", "labels": "kept=this"}),
         ("/topics/flights/edit", {"labels": "kept=this"}),
         ("/topics/flights/publish", {"data": "kept=this"}),
-        ("/subscriptions/new", {"id": "second", "topic": "flights", "labels": "kept=this"}),
+        ("/subscriptions/_new", {"id": "second", "topic": "flights", "labels": "kept=this"}),
         ("/subscriptions/first/edit", {"labels": "kept=this"}),
-        ("/snapshots/new", {"id": "kept=this", "subscription": "first"}),
+        ("/snapshots/_new", {"id": "kept=this", "subscription": "first"}),
         ("/snapshots/before/edit", {"labels": "kept=this"}),
     ],
 )

@@ -60,7 +60,7 @@ def test_hostile_fields_come_back_harmlessly(text: str) -> None:
     browser.store.update_subscription("first", labels={label: label})
     for path in ("/topics", "/topics/flights", "/subscriptions/first"):
         assert_harmless(browser.get(path).text)
-    for at in ("/topics/new", "/subscriptions/new"):
+    for at in ("/topics/_new", "/subscriptions/_new"):
         sent = {"id": text, "labels": text, "filter": text, "topic": text, "ack_deadline": text}
         answer = browser.post(at, sent)
         assert answer.status_code == 400
@@ -108,10 +108,24 @@ def test_a_message_of_ten_megabytes_is_published() -> None:
 def test_names_with_every_permitted_character_lead_to_their_pages() -> None:
     browser = Browser()
     name = "a-b_c.d~e+100%off"
-    browser.post("/topics/new", {"id": name})
-    browser.post("/subscriptions/new", {"id": name, "topic": name})
+    browser.post("/topics/_new", {"id": name})
+    browser.post("/subscriptions/_new", {"id": name, "topic": name})
     listing = browser.get("/subscriptions").text
     (link,) = set(re.findall(r'href="(/subscriptions/a[^"]*?)(?<!/edit)"', listing))
     assert name in words(browser.get(link).text)
     browser.post(f"{link}/edit", {"ack_deadline": "33"})
     assert browser.store.get_subscription(name).ack_deadline_seconds == 33
+
+
+@pytest.mark.parametrize("kind", ["topics", "subscriptions", "snapshots"])
+def test_a_resource_of_every_id_has_its_page(kind: str) -> None:
+    """ "The console shows topics, subscriptions and snapshots", whatever their IDs are."""
+    browser = Browser()
+    browser.store.create_topic("new")
+    browser.store.create_subscription("new", "new")
+    browser.store.create_snapshot("new", "new")
+    listed = browser.get(f"/{kind}").text
+    (link,) = set(re.findall(rf'href="(/{kind}/new)"', listed))
+    assert "<title>new · pubsub_delta</title>" in browser.get(link).text
+    (creation,) = set(re.findall(rf'href="(/{kind}/[^"]*new)"', listed)) - {link}
+    assert "<title>Create" in browser.get(creation).text

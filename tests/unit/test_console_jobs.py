@@ -51,7 +51,7 @@ def finished(browser: Browser, at_: str) -> Any:
 def test_a_page_does_not_wait_for_long_work(slow: tuple[Browser, threading.Event]) -> None:
     """Long operations show progress and never block the page."""
     browser, go_on = slow
-    answer = browser.post("/topics/new", {"id": "news"})  # it comes, though the work goes on
+    answer = browser.post("/topics/_new", {"id": "news"})  # it comes, though the work goes on
     assert answer.url.path.startswith("/jobs/")
     assert "Creating the topic news" in words(answer.text)
     assert "every 2s" in answer.text, "it asks until it is told, however often that takes"
@@ -72,14 +72,14 @@ def test_an_error_of_long_work_comes_back_with_the_form(
     slow: tuple[Browser, threading.Event],
 ) -> None:
     browser, go_on = slow
-    answer = browser.post("/topics/new", {"id": "flights", "labels": "kept=this"})
+    answer = browser.post("/topics/_new", {"id": "flights", "labels": "kept=this"})
     go_on.set()
     finished(browser, answer.url.path)
     page = browser.client.get(answer.url.path)
     assert page.status_code == 400
     assert 'id="id-error"' in page.text
     assert "kept=this" in page.text
-    assert 'action="/topics/new"' in page.text, "sent again it must not go to the job"
+    assert 'action="/topics/_new"' in page.text, "sent again it must not go to the job"
 
 
 def test_work_that_is_not_known_is_told(slow: tuple[Browser, threading.Event]) -> None:
@@ -234,8 +234,8 @@ def test_a_form_that_has_no_room_is_told_to_be_sent_again(
 ) -> None:
     browser, _ = slow
     monkeypatch.setattr(jobs, "KEPT_BYTES", 8_000)
-    browser.post("/topics/new", {"id": "news", "more": "x" * 5_000})
-    answer = browser.post("/topics/new", {"id": "more-news", "more": "x" * 5_000})
+    browser.post("/topics/_new", {"id": "news", "more": "x" * 5_000})
+    answer = browser.post("/topics/_new", {"id": "more-news", "more": "x" * 5_000})
     assert answer.status_code == 429
     assert "send the form again later" in words(answer.text)
 
@@ -276,7 +276,7 @@ def test_an_answer_at_once_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Jobs, "start", noting)
     browser.post("/topics/flights/publish", {"data": "x" * 10_000})
-    browser.post("/topics/new", {"id": "flights", "labels": "kept=this"})
+    browser.post("/topics/_new", {"id": "flights", "labels": "kept=this"})
     assert len(started) == 2
     assert [known.find(job.id) for known, job in started] == [None, None]
 
@@ -294,7 +294,7 @@ def test_work_that_lasts_knows_how_large_its_form_is(
         return job
 
     monkeypatch.setattr(Jobs, "start", noting)
-    browser.post("/topics/new", {"id": "news", "more": "x" * 5_000})
+    browser.post("/topics/_new", {"id": "news", "more": "x" * 5_000})
     assert [5_000 < size < 6_000 for size in sizes] == [True]
 
 

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from pubsub_delta.batches import PulledBatch
+from pubsub_delta.console.jobs import Job
 from pubsub_delta.console.leased_batches import MAX_KEPT, LeasedBatches
 from pubsub_delta.errors import DataLoss
 from pubsub_delta.resources import AckResult, ReceivedMessage, RetryPolicy
@@ -104,3 +105,23 @@ def test_what_another_page_has_answered_for_meanwhile_does_not_come_back(
     browser.client.post(form.action, data={**form.fields, "ack_id": one, "verb": "ack"})
     again = browser.get(page.url.path).text
     assert re.findall(r'name="ack_id" value="([^"]*)"', again) == []
+
+
+def test_a_page_that_is_shown_later_counts_from_the_time_of_the_extension(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The countdown is that of the lease, whenever the result of slow work is looked at."""
+    browser = Browser()
+    browser.world.publish("a")
+    page = browser.pull()
+    form = form_from_pairs(page.text, page.url.path)
+    with monkeypatch.context() as patched:
+        patched.setattr(Job, "wait", lambda *_: False)
+        sent = {**form.fields, "verb": "extend"}
+        job = browser.client.post(form.action, data=sent, follow_redirects=False)
+    at = job.headers["location"]
+    assert at.startswith("/jobs/")
+    while browser.client.get(at, follow_redirects=False).status_code != 303:
+        pass
+    browser.world.be_at(40)
+    assert 'data-seconds="30"' in browser.get(at).text, "10 s and 60 s more, of which 40 are over"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from datetime import datetime
 from html import unescape
 from typing import Any
@@ -11,23 +12,28 @@ import pytest
 
 pytest.importorskip("fastapi")
 
+from fastapi.testclient import TestClient
+
+from pubsub_delta.console.application import create_app
+from pubsub_delta.console.security import ConsoleAccess
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
     PushConfig,
     RetryPolicy,
 )
-from tests.unit.browsing import Browser, elements, words
+from tests.model.drivers import MemoryDriver
+from tests.unit.browsing import BASE, Browser, elements, words
 from tests.unit.builders import HOUR
 
 PAGES = [
-    "/topics", "/topics/new", "/topics/flights", "/topics/flights/edit", "/topics/flights/delete",
-    "/topics/flights/publish", "/subscriptions", "/subscriptions/new", "/subscriptions/first",
+    "/topics", "/topics/_new", "/topics/flights", "/topics/flights/edit", "/topics/flights/delete",
+    "/topics/flights/publish", "/subscriptions", "/subscriptions/_new", "/subscriptions/first",
     "/subscriptions/first/edit", "/subscriptions/first/delete", "/subscriptions/first/messages",
     "/subscriptions/first/messages/found", "/subscriptions/first/replay", "/",
     "/subscriptions/first/details", "/topics/flights/details", "/topics/flights/messages",
     "/subscriptions/first/pull", "/maintenance", "/subscriptions/first/history",
-    "/subscriptions/first/ack-state-chart", "/snapshots", "/snapshots/new", "/snapshots/before",
+    "/subscriptions/first/ack-state-chart", "/snapshots", "/snapshots/_new", "/snapshots/before",
     "/snapshots/before/edit", "/snapshots/before/metrics", "/snapshots/before/delete",
 ]  # fmt: skip
 
@@ -66,7 +72,7 @@ def test_a_screen_reader_finds_labels_headings_and_landmarks(path: str) -> None:
         ("/topics", "There is no topic yet"),
         ("/subscriptions", "There is no subscription yet"),
         ("/snapshots", "There is no snapshot"),
-        ("/snapshots/new", "There is no subscription to take a snapshot of"),
+        ("/snapshots/_new", "There is no subscription to take a snapshot of"),
     ],
 )
 def test_empty_states_say_what_to_do_next(path: str, told: str) -> None:
@@ -96,7 +102,7 @@ def test_a_long_listing_is_shown_in_pages() -> None:
     (following,) = re.findall(r'id="page-after" href="([^"]*)"', first)
     second = browser.get(unescape(following)).text
     names = re.findall(r'href="/topics/([\w-]+)"', first + second)
-    assert len(set(names) - {"new"}) == 62
+    assert len(set(names) - {"_new"}) == 62
     assert "Page 2 of 2" in words(second)
     assert "Page 2 of 2" in words(browser.get("/topics?page=99").text)
     assert browser.get("/topics?page=nonsense").status_code == 200
@@ -183,3 +189,29 @@ def test_a_time_on_a_page_is_told_to_machines_in_iso_8601() -> None:
     ]
     assert times
     assert all(datetime.fromisoformat(each).tzinfo and "T" in each for each in times)
+
+
+@pytest.mark.parametrize(
+    ("project", "root", "options", "arguments"),
+    [
+        (
+            "p",
+            "/data/pubsub",
+            ["--root=/data/pubsub", "--project=p"],
+            "'/data/pubsub', project='p'",
+        ),
+        ("local", "/it's \\ $(a)", ["--root=/it's \\ $(a)"], repr("/it's \\ $(a)")),
+    ],
+)
+def test_the_first_steps_lead_to_the_store_and_the_project_of_the_console(
+    project: str, root: str, options: list[str], arguments: str
+) -> None:
+    """ "These three steps put a first message through it." """
+    world = MemoryDriver()
+    app = create_app(world.open(), ConsoleAccess(), world.clock, project=project, root=root)
+    page = TestClient(app, base_url=BASE).get("/").text
+    steps = [unescape(each) for each in re.findall(r'<pre id="step-[^>]*>(.*?)</pre>', page, re.S)]
+    topic, subscription = map(shlex.split, steps[0].splitlines())
+    assert topic == ["pubsub-delta", "topics", "create", "greetings", *options]
+    assert subscription[4:] == ["--topic=greetings", *options]
+    assert f"store = PubSub(None, {arguments})\n" in steps[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import threading
 from typing import Any, cast
 
@@ -159,3 +160,56 @@ def test_newer_messages_are_not_added_to_a_search_that_was_stopped() -> None:
     assert 'id="newer"' in browser.get(address, headers=by_htmx).text
     running.stop()
     assert 'id="newer"' not in browser.get(address, headers=by_htmx).text
+
+
+def found(**asked: str) -> list[str]:
+    """Return the data of the messages that a search finds among five."""
+    browser = Browser()
+    given = [
+        Message(b"a", {"lang": " en"}, " k"),
+        Message(b"b", {"lang": "en"}, "k"),
+        Message(b"c d", {"other": ""}, "k "),
+    ]
+    browser.world.be_at(5.25)
+    browser.store.publish("flights", given)
+    browser.world.be_at(6)
+    browser.store.publish("flights", [Message(b'{"e": " f"}')])
+    browser.world.be_at(6.5)
+    browser.store.publish("flights", [Message(b'{"e": "f"}')])
+    lines = browser.get("/topics/flights/messages/download", params=asked).text.splitlines()
+    return [json.loads(line)["data"] for line in reversed(lines)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({"key": " k"}, ["a"]),
+        ({"key": "k"}, ["b"]),
+        ({"key": "k "}, ["c d"]),
+        ({"attribute": "lang= en"}, ["a"]),
+        ({"attribute": " lang =en"}, ["b"]),
+        ({"attribute": " ", "text": "c"}, ["c d"]),
+        ({"text": " d"}, ["c d"]),
+        ({"text": " b"}, []),
+        ({"json_field": "e= f"}, ['{"e": " f"}']),
+        ({"json_field": " e =f"}, ['{"e": "f"}']),
+    ],
+)
+def test_blanks_around_what_is_looked_for_count(asked: dict[str, str], expected: list[str]) -> None:
+    """A message has its ordering key and its values with them, as the form that publishes one."""
+    assert found(**asked) == expected
+
+
+@pytest.mark.parametrize(
+    ("latest", "expected"),
+    [
+        ("2026-01-01T00:00:04", []),
+        ("2026-01-01T00:00:05", ["a", "b", "c d"]),
+        ("2026-01-01T00:00:05.2", []),
+        ("2026-01-01T00:00:05.25", ["a", "b", "c d"]),
+        ("2026-01-01T00:00:06", ["a", "b", "c d", '{"e": " f"}', '{"e": "f"}']),
+    ],
+)
+def test_until_a_second_includes_what_was_published_in_it(latest: str, expected: list[str]) -> None:
+    """Pages show a publish time to the second: who types it finds that message."""
+    assert found(latest=latest) == expected

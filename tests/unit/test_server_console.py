@@ -119,7 +119,7 @@ class Told(App):
 def posted(url: str) -> int:
     """Return how a console answers a form that no page of its own has sent."""
     try:
-        with urllib.request.urlopen(f"{url}topics/new", data=b"id=news", timeout=20) as answer:
+        with urllib.request.urlopen(f"{url}topics/_new", data=b"id=news", timeout=20) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         return error.code

@@ -182,6 +182,11 @@
         field.autocomplete = "off";
         field.spellcheck = false;
         field.setAttribute("aria-label", `${label}: ${name} ${rows.children.length + 1}`);
+        if (name === "key") { // a line ends its key at the first =, and drops blanks around it
+          field.pattern = "\\s*[^=\\s]([^=]*[^=\\s])?\\s*";
+          field.title = "A key without =";
+          field.addEventListener("invalid", () => field.closest("details")?.setAttribute("open", ""));
+        }
         return field;
       });
       const remove = document.createElement("button");
