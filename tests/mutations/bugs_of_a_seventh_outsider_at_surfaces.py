@@ -86,8 +86,8 @@ BUGS_OF_A_SEVENTH_OUTSIDER_AT_SURFACES = (
         "empty-value-is-any",
         "A search for an attribute with an empty value finds it with any value.",
         "console/search_form.py",
-        "value.strip() if equals else None",
-        "value.strip() or None",
+        "value if equals else None",
+        "value or None",
     ),
     Bug(
         "problem-of-a-search-lost",

@@ -54,11 +54,4 @@ BUGS_OF_FORMS = (
         "until=until if counts",
         "until=console.at_present() + timedelta(seconds=longest) if counts",
     ),
-    Bug(
-        "key-with-an-equals-sign-in-a-row",
-        "A key that is typed with an equals sign into a row becomes another key.",
-        "console/static/console.js",
-        '"\\\\s*[^=\\\\s]([^=]*[^=\\\\s])?\\\\s*"',
-        '".*"',
-    ),
 )

@@ -236,7 +236,6 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/iam_service.py": ("server_iam", "server_access"),
     "server/partial_updates.py": ("server_partial_updates",),
     "server/rest/selection.py": ("rest_answers",),
-    "console/static/console.js": ("console_form_values",),
     "console/pulling.py": ("console_leased_batches", "console_messages"),
     "console/charts.py": ("console_ack_state_chart",),
     "console/replay.py": (
