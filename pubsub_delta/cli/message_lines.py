@@ -26,6 +26,7 @@ from typing import IO, Any
 from pubsub_delta.cli.records import BOM, CSV, JSON, Record, kind_of, records
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.messages import broken_rule, size_of
+from pubsub_delta.policy.schemas.json_data import unique_members
 from pubsub_delta.policy.schemas.validation import ATTRIBUTES
 from pubsub_delta.resources import Message
 
@@ -84,7 +85,7 @@ class LineFormat:
 
     def _of_json(self, line: bytes) -> Message:
         try:
-            given = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_unique_keys)
+            given = json.loads(line.decode("utf-8-sig"), object_pairs_hook=unique_members)
         except json.JSONDecodeError as error:
             reason = f"{error.msg} at character {error.pos + 1}"
             raise InvalidArgument(
@@ -252,15 +253,6 @@ class _BadLines:
             more = self._count - len(self._named)
             reason = "; ".join([*self._named, *([f"and {more:,} more lines"] if more else [])])
             raise InvalidArgument(f"{self._source}: {reason}")
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} appears twice in an object")
-    return found
 
 
 def _text(value: object, where: str) -> str:

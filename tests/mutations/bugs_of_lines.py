@@ -54,8 +54,8 @@ BUGS_OF_LINES = (
         "the-last-of-two",
         "Of two fields of one name the first is left out without a word.",
         _LINES,
-        "if len(found) < len(pairs):",
-        "if len(found) > len(pairs):",
+        "object_pairs_hook=unique_members",
+        "object_pairs_hook=dict",
     ),
     Bug(
         "a-pipe-read-twice",
