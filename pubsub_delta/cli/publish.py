@@ -134,7 +134,10 @@ def publish(
     data = (message or "").encode("utf-8", "surrogateescape")
     given = Message(data, attribute, ordering_key)
     ids = app.call(lambda store: list(store.publish(name, [given]).message_ids))
-    app.show({"messageIds": ids})
+    try:
+        app.show({"messageIds": ids})
+    except FailedPrecondition as error:  # of the output: the message must not be sent again
+        raise FailedPrecondition(f"{error}; the message was published as {ids[0]}") from None
 
 
 def _check_options(

@@ -103,4 +103,11 @@ BUGS_OF_COMMAND_LINES = (
         "if app.settings.format:",
         'if app.global_options.get("format"):',
     ),
+    Bug(
+        "published-and-an-error",
+        "A publish whose id could not be printed does not say that it has published.",
+        "cli/publish.py",
+        '(f"{error}; the message was published as {ids[0]}")',
+        "(str(error))",
+    ),
 )

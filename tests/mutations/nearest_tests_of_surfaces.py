@@ -135,7 +135,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/tracing.py": ("server_otel",),
     "cli/message_lines.py": ("cli_publish",),
     "cli/main.py": ("cli_quick", "cli_streams"),
-    "cli/publish.py": ("cli_publish", "cli_publish_records", "cli_signals"),
+    "cli/publish.py": ("cli_publish", "cli_publish_records", "cli_signals", "cli_streams"),
     "cli/signals.py": ("cli_signals", "cli_pull_follow"),
     "server/publishing.py": ("server_gathering", "server_schemas", "server_rims"),
     "server/listening.py": ("server_listening",),

@@ -43,6 +43,21 @@ def test_messages_come_again_that_a_full_disk_did_not_take(tmp_path: Path) -> No
 
 
 @FULL
+def test_a_message_whose_id_a_full_disk_did_not_take_is_told_as_published(tmp_path: Path) -> None:
+    """Else it is published again: an error says what was done, if that is not nothing."""
+    made = "pubsub topics create orders && pubsub subscriptions create billing --topic=orders"
+    assert sh(made, tmp_path).returncode == 0
+    ended = sh("pubsub topics publish orders --message=a > /dev/full", tmp_path)
+    assert ended.returncode == 1
+    shown = sh("pubsub subscriptions pull billing --format='value(message.messageId)'", tmp_path)
+    assert ended.stderr == (
+        "ERROR: (pubsub-delta.topics.publish) FAILED_PRECONDITION: standard output cannot be "
+        "written: No space left on device; the message was published as "
+        f"{shown.stdout.strip()}\n"
+    )
+
+
+@FULL
 @pytest.mark.parametrize("output", ["> /dev/full", "| sleep 0"])
 def test_messages_are_given_back_whose_ack_ids_nobody_sees(output: str, tmp_path: Path) -> None:
     """A pull leases for whoever gets the ack ids: else messages are stuck, and then have failed."""
