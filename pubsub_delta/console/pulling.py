@@ -154,7 +154,7 @@ def _seconds_left(console: Console, held: LeasedBatch) -> int:
 def _note(verb: str, counts: dict[str, int], more: int) -> str:
     """Return what was done. ``more``: the seconds by which an extended deadline is later."""
     done = {"ack": "acknowledged", "extend": f"kept for {more} s more"}
-    parts = [f"{counts['success']:,} {done.get(verb, 'given back')}"]
+    parts = [f"{counts['success']:,} {done.get(verb, 'nacked')}"]
     if counts["expired"]:
         parts.append(f"of {counts['expired']:,} the lease was over")
     if counts["invalid"]:

@@ -80,7 +80,7 @@ def test_messages_that_were_pulled_are_given_back_or_kept_longer() -> None:
     assert 'data-seconds="70"' in longer.text
     (ack_id,) = re.findall(r'name="ack_id" value="([^"]*)"', page.text)
     done = browser.client.post(form.action, data={**form.fields, "ack_id": ack_id, "verb": "nack"})
-    assert "1 given back." in words(done.text)
+    assert "1 nacked." in words(done.text)
     assert world.backlog() == {"a": "available"}
 
 
