@@ -217,10 +217,9 @@ def _policies(store: PubSub, each: Subscription, name: str) -> Iterator[Finding]
     policy = each.dead_letter_policy
     if policy is not None:
         target = policy.dead_letter_topic
-        there = _or_finding(name, store.get_topic, target)
-        if isinstance(there, Finding) and not there.found.startswith(NotFound.code):
-            yield there
-        elif isinstance(there, Finding):
+        try:
+            store.get_topic(target)
+        except NotFound:
             yield Finding(
                 name,
                 "problem",
@@ -228,6 +227,8 @@ def _policies(store: PubSub, each: Subscription, name: str) -> Iterator[Finding]
                 f"`pubsub-delta topics create {target}`, or `pubsub-delta subscriptions update "
                 f"{_short(each.name)} --clear-dead-letter-policy`",
             )
+        except PubSubError as error:
+            yield _finding_of(name, error)
 
 
 def _retention(each: Subscription, name: str, age: float, count: int) -> Iterator[Finding]:
@@ -271,9 +272,13 @@ def _or_finding(name: str, read: Callable[P, T], *args: P.args, **named: P.kwarg
     try:
         return read(*args, **named)
     except PubSubError as error:
-        detail = " ".join(str(error).split())
-        advice = f"docs/errors/{error.code.lower().replace('_', '-')}.md tells more"
-        return Finding(name, "problem", f"{error.code}: {detail}", advice)
+        return _finding_of(name, error)
+
+
+def _finding_of(name: str, error: PubSubError) -> Finding:
+    detail = " ".join(str(error).split())
+    advice = f"docs/errors/{error.code.lower().replace('_', '-')}.md tells more"
+    return Finding(name, "problem", f"{error.code}: {detail}", advice)
 
 
 def failed(check: str, error: Exception) -> Finding:

@@ -79,8 +79,8 @@ BUGS_OF_COMMAND_LINES = (
         "what-cannot-be-read-is-gone",
         "doctor says that a dead-letter topic does not exist where it cannot be read.",
         "cli/checks.py",
-        "if isinstance(there, Finding) and not there.found.startswith(NotFound.code):",
-        "if False:",
+        "        except NotFound:\n            yield Finding(",
+        "        except PubSubError:\n            yield Finding(",
     ),
     Bug(
         "watch-without-the-usual-format",
