@@ -66,7 +66,7 @@ class ListPage(Generic[T]):
 
     def address(self, **changed: Any) -> str:
         """Return the address of this list with changed parameters."""
-        names = [each.name for each in self.columns[1:]]
+        names = [each.name for each in self.columns]
         given = {"q": self.query, "sort": self.sort, "page": self.page, "columns": names}
         given |= {"reverse": "on" if self.is_reversed else ""} | changed
         kept = [(name, value) for name, value in given.items() if value not in ("", None)]

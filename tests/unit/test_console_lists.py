@@ -100,6 +100,20 @@ def test_columns_are_chosen_and_remembered() -> None:
     assert "columns=filter&columns=labels" in unescape(sorted_)
 
 
+def test_no_column_but_the_first_is_a_choice_too() -> None:
+    """A form sends nothing for boxes that are not checked."""
+    browser = behind()
+    html = browser.get("/subscriptions?columns=filter").text
+    (form,) = re.findall(r'<form class="tools".*?</form>', html, re.DOTALL)
+    hidden = re.findall(r'<input type="hidden" name="(\w+)" value="(\w+)">', form)
+    html = browser.get("/subscriptions", params=hidden).text
+    for shown in (html, browser.get("/subscriptions").text):
+        heads = [words(each) for each in re.findall(r"<th scope=\"col\".*?</th>", shown)]
+        assert heads == ["Subscription ID"]
+    (sorted_,) = re.findall(r'id="sort-id" href="([^"]*)"', html)
+    assert "columns=id" in unescape(sorted_)
+
+
 @pytest.mark.parametrize("page", ["2", "3", "999999999", "1000000000000", "-1", "0", "x"])
 def test_a_page_after_the_last_one_is_the_last_one(page: str) -> None:
     """Resources are deleted while somebody has their page open, or its address."""
