@@ -1,0 +1,98 @@
+"""What formats and filters make of values of another kind than usual, as gcloud does."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from pubsub_delta.cli.documents import config
+from pubsub_delta.cli.grammar.context import Context
+from pubsub_delta.cli.grammar.filters import parse_filter
+from pubsub_delta.cli.grammar.keys import parse_key, value_at
+from pubsub_delta.errors import InvalidArgument
+from tests.unit.test_cli_transforms import made
+
+UTC = timezone.utc
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("value", "calls", "found"),
+    [
+        (["a/b", "c/d"], "basename()", ["b", "d"]),
+        (None, "encode(base64)", ""),
+        (None, "encode(base64,undefined=none)", "none"),
+        (b"\xff", "encode(utf-8)", ""),
+        (b"\xff", "encode(utf-8,undefined=none)", "none"),
+        ("text", "encode(no-such,undefined=none)", "none"),
+        ([["a", "b"], ["c"]], "flatten()", "a,b,c"),
+        ([1, 2], "flatten(separator=;)", "1;2"),
+        ("", "scope(topics)", ""),
+        (None, "scope(topics)", ""),
+        (1536, "size(units_out=K)", "1.5"),
+        (3, "size(units_in=MiB,units_out=K,precision=0)", "3072"),
+        (1536, "size(units_out=bytes)", "1.5 KiB"),
+        ([2, "10", 1], "sort()", [1, "10", 2]),
+        ([3, 1, 2], "sort()", [1, 2, 3]),
+        (NOON, "date(%H:%M)", "12:00"),
+        (1e30, "date(undefined=none)", "none"),
+        (NOON, "date(%H:%M,tz=LOCAL)", "12:00"),
+        ({"b": NOON, "e": NOON + timedelta(minutes=5)}, "duration(start=b,end=e)", "PT5M"),
+        ({"b": NOON, "e": NOON - timedelta(seconds=5)}, "duration(start=b,end=e)", "-PT5S"),
+        ({"b": NOON, "e": "never"}, "duration(start=b,end=e,undefined=none)", "none"),
+        ({}, "duration(start=b,undefined=none)", "none"),
+    ],
+)
+def test_a_transform_of_another_kind_of_value(value: Any, calls: str, found: Any) -> None:
+    """gcloud topic projections: each transform has a result for what it cannot transform."""
+    assert made(value, calls) == found
+
+
+def test_settings_are_those_of_a_mapping() -> None:
+    """gcloud topic formats: config has sections, and with ``export`` shell commands."""
+    assert config(["a"], {}) == ""
+    value = {"items": [1, "b c"], "name": "\u00e9"}
+    assert config(value, {}) == "name = \u00e9\n[items]\n0 = 1\n1 = b c\n"
+    exported = "export items_I0=1\nexport items_I1='b c'\nexport name='\u00e9'\n"
+    assert config(value, {"export": ""}) == exported
+    assert config(value, {"unset": ""}) == "unset items_I0\nunset items_I1\nunset name\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "record", "is_found"),
+    [
+        ("", {}, True),
+        ("  ", {"a": 1}, True),
+        ("has(a)", {"a": 1}, None),
+        ("a.yes()", {"a": 1}, None),
+        ("late", {"a": [{"b": "too LATE"}]}, True),
+        ("late", {"a": ["in time", ("on", "time")]}, False),
+        ("a[0]=x", {"a": ["x", "y"]}, True),
+        ("a[-1]=y", {"a": ["x", "y"]}, True),
+        ("a[2]=x", {"a": ["x", "y"]}, False),
+        ("NOT a[2]:*", {"a": ["x", "y"]}, True),
+        ("a=AND", {"a": "AND"}, None),
+        ("AND=a", {"a": "AND"}, None),
+        ("OR", {"a": "OR"}, None),
+        ('a="AND"', {"a": "AND"}, True),
+        ("a>(1 2)", {"a": 3}, None),
+    ],
+)
+def test_a_filter_of_another_kind_of_term(text: str, record: Any, is_found: bool | None) -> None:
+    """gcloud topic filters. None: it is refused, and the error points at its place."""
+    if is_found is None:
+        with pytest.raises(InvalidArgument, match="filter"):
+            parse_filter(text, Context())
+    else:
+        assert parse_filter(text, Context()).matches(record) is is_found
+
+
+def test_a_key_of_an_item_that_is_not_there_finds_nothing() -> None:
+    record = {"a": [{"b": 1}, {"b": 2}]}
+    assert value_at(record, parse_key("a[1].b")) == 2
+    assert value_at(record, parse_key("a[-2].b")) == 1
+    assert value_at(record, parse_key("a[2].b")) is None
+    assert value_at(record, parse_key("a[-3].b")) is None
+    assert value_at(record, parse_key("a.b")) == [1, 2]
