@@ -175,6 +175,10 @@ def test_java_is_missed_only_where_it_is_needed(tmp_path: Path, needed: bool) ->
     (tmp_path / "release").write_text('OS="x"\nJAVA_VERSION="17.0.9"\n')
     found = checks.spark({"PATH": "", "JAVA_HOME": str(tmp_path)}, needed=needed)
     assert (found.state, "Java 17.0.9" in found.found) == ("ok", True)
+    (tmp_path / "bin/java").chmod(0o755)
+    elsewhere = {"PATH": str(tmp_path / "bin"), "JAVA_HOME": str(tmp_path / "gone")}
+    found = checks.spark(elsewhere, needed=needed)
+    assert found.found.endswith(f"Java 17.0.9 by {tmp_path / 'bin/java'}")
 
 
 @pytest.mark.parametrize("needed", [False, True])

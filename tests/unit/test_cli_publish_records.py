@@ -102,6 +102,7 @@ def test_objects_arrive_as_they_stand_in_lines_or_an_array(
         ("a.json", '{"a":1}\n{"a":\n', "line 2: it is not JSON: Expecting value at character 6"),
         ("a.json", "7\n", "line 1: it is not a JSON object"),
         ("a.json", '[{"a":1}, 7]', "element 2: it is not a JSON object"),
+        ("a.json", '[{"a":1}, [7]]', "element 2: it is not a JSON object"),
         ("a.json", '[{"a":1},\n{]', "line 2: it is not a JSON array"),
         ("a.json", '[{"a":1}]\n[{"a":2}]', "it is not a JSON array: Extra data"),
     ],

@@ -60,6 +60,11 @@ def test_a_replay_to_a_snapshot_that_is_gone_is_told_at_its_field() -> None:
     for answer in (browser.client.get(f"{REPLAY}/preview", params=sent), _sought(browser, sent)):
         assert answer.status_code == 400
         assert "does not exist" in _wrong(answer.text, "snapshot")
+    browser.store.detach_subscription("first")
+    sent = {"target": "time", "time_date": "2026-01-01", "time_time": "00:00"}
+    told = browser.client.get(f"{REPLAY}/preview", params=sent).text
+    assert "is detached" in words(told)
+    assert 'id="snapshot-error"' not in told, "the error is not one of the snapshot"
 
 
 def _sought(browser: Browser, sent: dict[str, Any]) -> Any:

@@ -53,6 +53,7 @@ ROWS = st.lists(st.tuples(DATA, ATTRIBUTES, st.none() | TEXTS), min_size=1, max_
 
 @given(ROWS)
 @example([(b"a", [("GooGle", "")], None)])
+@example([(b"a", [("a", "b"), ("GooGle", "")], None)])
 def test_both_checks_agree(rows: list[tuple[Any, Any, Any]]) -> None:
     """A null in an attribute is refused by the one that tells the rule."""
     assert by_column(batch(*rows)) == one_by_one(batch(*rows))

@@ -74,6 +74,20 @@ def test_the_last_deadline_of_a_delivery_is_asked_for() -> None:
     ]
 
 
+def test_the_last_extension_ends_with_the_deadline_of_a_client_and_no_sooner() -> None:
+    """A lease has whole seconds: one more where the deadline is within a second."""
+    lease = leased(0, 1, 2).leases[1]
+    for position, end in ((0, 12.25), (1, 12.0), (2, 1.5)):
+        lease.read[position].deadline = at(end)
+    found = lease.deadlines(at(0), is_last=True)
+    assert {of.total_seconds(): sorted(each) for of, each in found.items()} == {
+        13: [0],
+        12: [1],
+        2: [2],
+    }
+    assert lease.deadlines(at(10), is_last=True)[timedelta(seconds=1)] == Positions.of([2])
+
+
 def test_an_ack_replaces_the_deadline_before_it_and_tells_its_outcome() -> None:
     acks: AckBuffer[str] = AckBuffer()
     acks.modify_ack_deadline((1, 0), MINUTE, "deadline")

@@ -127,6 +127,7 @@ def test_a_survey_counts_every_stored_message_once() -> None:
     for span in told.spans:
         by_state[span.state] = by_state.get(span.state, 0) + span.message_count
     assert by_state == {"available": 5, "leased": 2, "retained": 5}
+    assert all(span.message_count for span in told.spans)
     assert (told.stored_count, told.unacked_count, told.elsewhere_count) == (12, 7, 0)
     assert told.stored_from == at(0)
     assert told.time == store.now
@@ -204,6 +205,7 @@ def test_what_stands_in_no_span_is_told_by_its_reason() -> None:
         counted: dict[str, int] = {}
         told = store.store.survey_ack_state(NAME)
         for each in told.others:
+            assert each.message_count, "a state without messages is not told"
             counted[each.state] = counted.get(each.state, 0) + each.message_count
         assert sum(counted.values()) == told.elsewhere_count
         return counted
