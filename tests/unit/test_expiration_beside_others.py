@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta import DeadLetterPolicy, ExpirationPolicy
+from pubsub_delta import DeadLetterPolicy
 from pubsub_delta.delivery.expiration import put_back
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.registry import Registry
@@ -55,28 +55,6 @@ def test_retention_deletes_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [each.problems for each in others] == [{}]
     assert [each.data for each in store.pull()] == ["b"]
     assert store.store.maintain(exact=True).discarded == {f"projects/local/topics/{TOPIC}": 1}
-
-
-def test_retention_deletes_nothing_of_it_when_another_one_has_expired(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Each has its own hold on the messages of the topic: one that ends does not end the other."""
-    store = in_use(monkeypatch)
-    other = f"projects/local/subscriptions/{NAME}-2"
-    store.be_at(0)
-    store.store.create_subscription(
-        other,
-        TOPIC,
-        expiration_policy=ExpirationPolicy(ttl="1d"),
-        message_retention_duration="10m",
-    )
-    store.be_at(2 * DAY)
-    store.publish("b")
-    others: list[Any] = []
-    used_as_it_expires(monkeypatch, lambda: others.append(store.driver.open().maintain(exact=True)))
-    assert expired(store) == []
-    assert [(list(each.expired), each.problems) for each in others] == [([other], {})]
-    assert [each.data for each in store.pull()] == ["b"]
 
 
 def test_what_held_its_messages_is_gone_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,64 @@
+"""Bugs at lines that were drawn at random once more, and one of what reading them has mended."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+BUGS_OF_A_TWELFTH_OUTSIDER = (
+    Bug(
+        "java-home-without-java",
+        "The doctor finds no Java where JAVA_HOME is a directory that is gone.",
+        "cli/checks.py",
+        'if home and Path(home, "bin/java").exists():',
+        "if home:",
+    ),
+    Bug(
+        "not-matching-what-is-nested",
+        "A filter that excludes a pattern finds what has no text at all.",
+        "cli/grammar/matching.py",
+        "            return False\n        found = pattern",
+        '            return operator == "!~"\n        found = pattern',
+    ),
+    Bug(
+        "a-list-is-a-record",
+        "A list within a JSON array is taken for a record.",
+        "cli/records.py",
+        'isinstance(found, dict) else "it is',
+        'isinstance(found, (dict, list)) else "it is',
+    ),
+    Bug(
+        "a-snapshots-error-stays",
+        "After one error of a snapshot, other errors of a seek stand at the snapshot's field.",
+        "console/replay.py",
+        "fields = dict(_ERROR_FIELDS)",
+        "fields = _ERROR_FIELDS",
+    ),
+    Bug(
+        "reserved-keys-among-others",
+        "The check by column accepts a reserved key of a message with other attributes.",
+        "datasource/validation.py",
+        "ignore_case=True)).as_py():\n        return False",
+        "ignore_case=True)).as_py():\n        return len(values) > 1",
+    ),
+    Bug(
+        "states-without-messages",
+        "The survey of a subscription tells states that no message has.",
+        "delivery/surveys.py",
+        "return [each for each in found if each.message_count]",
+        "return found",
+    ),
+    Bug(
+        "last-lease-ends-too-soon",
+        "The last lease of a message ends up to a second before its client's deadline.",
+        "policy/outstanding.py",
+        "by_end.setdefault(delivery.deadline, [])",
+        "by_end.setdefault(delivery.deadline and delivery.deadline.replace(microsecond=0), [])",
+    ),
+    Bug(
+        "first-column-alone-is-forgotten",
+        "Links of a list that shows its first column alone show the usual columns.",
+        "console/lists.py",
+        "        names = [each.name for each in self.columns]\n",
+        "        names = [each.name for each in self.columns[1:]]\n",
+    ),
+)
