@@ -1,0 +1,128 @@
+"""What a server does again and again goes on after an unexpected failure, which is logged once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("grpc")
+import grpc
+import pyarrow as pa
+
+from pubsub_delta.delivery.table_subscriptions import TableWrites
+from pubsub_delta.errors import NotFound
+from pubsub_delta.server import authorization, memory, table_writing
+from pubsub_delta.server.authorization import Authorizer
+from pubsub_delta.server.counters import Counters
+from pubsub_delta.server.logs import JsonFormatter
+from pubsub_delta.server.rest import gateway
+from pubsub_delta.server.table_writing import TableWriter
+from pubsub_delta.server.timing import Timing
+from tests.unit.serving_calls import soon
+
+
+class Failing:
+    """Something that fails twice, and works from then on."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self) -> None:
+        self.calls += 1
+        if self.calls <= 2:
+            raise RuntimeError("no such luck")
+
+
+def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
+
+
+def test_a_policy_file_is_looked_at_again_after_a_failure(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(authorization, "RELOAD_CHECK_SECONDS", 0.001)
+    look: Any = Failing()
+    file: Any = SimpleNamespace(reload_if_changed=look)
+    none: Any = None
+
+    async def test() -> None:
+        watching = asyncio.create_task(Authorizer(file, none, none, none).watch())
+        await soon(lambda: look.calls >= 4)
+        assert not watching.done()
+        watching.cancel()
+
+    asyncio.run(test())
+    assert errors(caplog) == ["the policy file could not be checked for changes"] * 2
+
+
+def test_free_memory_is_returned_again_after_a_failure(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(memory, "RELEASE_SECONDS", 0.001)
+    release = Failing()
+    monkeypatch.setattr(pa, "default_memory_pool", lambda: SimpleNamespace(release_unused=release))
+
+    async def test() -> None:
+        releasing = asyncio.create_task(memory.release_unused_always())
+        await soon(lambda: release.calls >= 4)
+        assert not releasing.done()
+        releasing.cancel()
+
+    asyncio.run(test())
+    assert errors(caplog) == ["free memory could not be returned"] * 2
+
+
+def test_a_table_is_written_again_after_a_failure_and_no_more_once_its_subscription_is_gone(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(table_writing, "SHORTEST_PAUSE", 0.001)
+    fail, counters = Failing(), Counters()
+
+    async def write() -> TableWrites:
+        fail()
+        if fail.calls > 3:
+            raise NotFound("the subscription does not exist")
+        return TableWrites(written=5, is_done=False)
+
+    async def test() -> None:
+        writer = TableWriter("sss", "ttt", write, counters, Timing())
+        await soon(lambda: writer.is_over)
+
+    asyncio.run(test())
+    assert (fail.calls, counters.table_rows) == (4, 5)
+    assert errors(caplog) == ["sss: its table could not be written: no such luck"] * 2
+
+
+def test_an_error_that_has_no_details_has_its_code_in_json() -> None:
+    """Where gRPC itself refuses a call, as while the server ends, there is no google.rpc.Status."""
+
+    def answer(code: grpc.StatusCode, text: str) -> tuple[int, dict[str, Any]]:
+        none = grpc.aio.Metadata()
+        response = gateway._failed(
+            grpc.aio.AioRpcError(code, none, none, details=text), pretty=False
+        )
+        return response.status, json.loads(response.body)["error"]
+
+    status, told = answer(grpc.StatusCode.UNAVAILABLE, "the connection is closed")
+    assert (status, told["status"]) == (503, "UNAVAILABLE")
+    assert told["message"] == "the server is shutting down; try again later"
+    status, told = answer(grpc.StatusCode.RESOURCE_EXHAUSTED, "too large")
+    assert (status, told["code"], told["message"]) == (429, 429, "too large")
+    status, told = answer(grpc.StatusCode.CANCELLED, "")
+    assert (status, told["status"], told["message"]) == (499, "CANCELLED", "cancelled")
+
+
+def test_a_record_of_a_failure_has_its_traceback_in_json() -> None:
+    try:
+        Failing()()
+    except RuntimeError as error:
+        exc_info: Any = (RuntimeError, error, error.__traceback__)
+    record = logging.LogRecord("pubsub_delta", logging.ERROR, "", 0, "failed", (), exc_info)
+    line = JsonFormatter().format(record)
+    assert "\n" not in line
+    assert json.loads(line)["exception"].endswith("RuntimeError: no such luck")
