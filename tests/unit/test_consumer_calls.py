@@ -116,6 +116,29 @@ def test_a_dead_letter_is_not_lost_where_it_cannot_be_written(
 
 
 @pytest.mark.parametrize("retain", [False, True])
+def test_a_seek_completes_first_what_is_being_forwarded(
+    monkeypatch: pytest.MonkeyPatch, retain: bool
+) -> None:
+    """A dead letter whose forwarding is decided is forwarded once, and then it is acked."""
+    store = InMemory(dead_letter_policy=DEAD, retain_acked_messages=retain)
+    store.publish("a")
+    exhausted(store)
+
+    def full(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(MemoryLane, "append", full)
+        with pytest.warns(DeadLetterWarning, match="no space left"):
+            store.pull()
+    store.store.seek(NAME, time=at(0))
+    assert store.stored(LETTERS) == ["a"]
+    assert store.backlog() == ({"a": "available"} if retain else {})
+    store.pull()
+    assert store.stored(LETTERS) == ["a"]
+
+
+@pytest.mark.parametrize("retain", [False, True])
 def test_a_seek_brings_a_dead_letter_back_only_if_acked_messages_are_retained(
     retain: bool,
 ) -> None:
