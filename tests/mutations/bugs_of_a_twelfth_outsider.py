@@ -55,6 +55,20 @@ BUGS_OF_A_TWELFTH_OUTSIDER = (
         "by_end.setdefault(delivery.deadline and delivery.deadline.replace(microsecond=0), [])",
     ),
     Bug(
+        "permissions-of-another-field",
+        "The error of a permission check names a field that the request has not.",
+        "server/iam_service.py",
+        'resource_name(request.resource, "resource")\n        has =',
+        'resource_name(request.resource, "name")\n        has =',
+    ),
+    Bug(
+        "one-lease-of-a-response-is-traced",
+        "Of the traced messages of a response only the first has a span.",
+        "server/otel.py",
+        "        for delivery in deliveries:\n            received",
+        "        for delivery in list(deliveries)[:1]:\n            received",
+    ),
+    Bug(
         "first-column-alone-is-forgotten",
         "Links of a list that shows its first column alone show the usual columns.",
         "console/lists.py",

@@ -176,6 +176,15 @@ def test_what_would_do_nothing_is_refused_by_name(server: Server) -> None:
         put(server, TOPIC, audit_configs=[{"service": "allServices"}])
     with refused("INVALID_ARGUMENT", "resource: 'projects/p' is not a resource"):
         kept(server, "projects/p")
+    for method, more in (
+        ("SetIamPolicy", {"update_mask": {"paths": ["audit_configs"]}}),
+        ("TestIamPermissions", {"permissions": ["pubsub.topics.get"]}),
+    ):
+        with refused("INVALID_ARGUMENT", "resource: 'projects/p' is not a resource"):
+            server.call(IAM_POLICY, method, resource="projects/p", **more)
+    with refused("INVALID_ARGUMENT", "update_mask: audit_configs, etag; bindings, etag and"):
+        paths = {"paths": ["etag", "audit_configs"]}
+        server.call(IAM_POLICY, "SetIamPolicy", resource=TOPIC, update_mask=paths)
     # Google: "Valid values are 0, 1, and 3. Requests specifying an invalid value will be rejected."
     with refused("INVALID_ARGUMENT", "requested_policy_version: 2; 0, 1 or 3"):
         kept(server, requested_policy_version=2)
