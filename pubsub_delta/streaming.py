@@ -57,7 +57,7 @@ def subscribe_stream(
     clock: Clock,
 ) -> StreamingQuery:
     """Start a query that calls ``process`` with a DataFrame of messages, batch after batch."""
-    check_function(process, "process", "a DataFrame and a number")
+    process = check_function(process, "process", "a DataFrame and a number")
     _refuse_remote(tables, "subscribe_stream")
     check_max_messages(max_messages)
     chosen = _DEFAULT_TRIGGER if trigger is None else _checked(trigger)

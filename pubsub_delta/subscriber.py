@@ -88,7 +88,7 @@ class StreamingPull:
         ordered: bool = False,
         interval: float = 1.0,
     ) -> None:
-        check_function(callback, "callback", "a message")
+        callback = check_function(callback, "callback", "a message")
         if type(max_workers) is not int or max_workers < 1:
             raise InvalidArgument(
                 f"max_workers: {max_workers!r}; a whole number from 1 is accepted"

@@ -102,7 +102,7 @@ BUGS_OF_GIVEN_DATA = (
         "process-may-be-a-coroutine",
         "A query takes a coroutine, and acknowledges what it does not run.",
         "streaming.py",
-        '    check_function(process, "process", "a DataFrame and a number")\n',
+        '    process = check_function(process, "process", "a DataFrame and a number")\n',
         "",
     ),
 )

@@ -44,6 +44,7 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
         "updates",
         "snapshots",
         "client",
+        "subscriber_end",
         "wrong_arguments",
     ),
     "policy/filters.py": ("filters",),

@@ -1,0 +1,22 @@
+"""Bugs of what a reader of the pages on streams, callbacks, tables and views has found."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+BUGS_OF_A_STREAMING_READER = (
+    Bug(
+        "unrun-result-is-none",
+        "A function that returns a coroutine has processed its messages, for a query.",
+        "policy/fields.py",
+        "        if isinstance(found, _UNFINISHED):\n",
+        "        if False:\n",
+    ),
+    Bug(
+        "callback-as-it-is-given",
+        "What a callback returns is not looked at: a message stays outstanding without a word.",
+        "subscriber.py",
+        '        callback = check_function(callback, "callback", "a message")\n',
+        '        check_function(callback, "callback", "a message")\n',
+    ),
+)
