@@ -22,8 +22,9 @@ from pubsub_delta.micro_batch_lease import MicroBatchLease
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import publish, pull
 from pubsub_delta.policy.ack_state import AckState
+from pubsub_delta.policy.arguments import check_function
 from pubsub_delta.policy.available_now import AvailableNow
-from pubsub_delta.policy.fields import check_function, check_max_messages
+from pubsub_delta.policy.fields import check_max_messages
 from pubsub_delta.policy.metrics import metrics_of
 from pubsub_delta.policy.streams import started_last
 from pubsub_delta.session import is_remote

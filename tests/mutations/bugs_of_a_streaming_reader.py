@@ -8,7 +8,7 @@ BUGS_OF_A_STREAMING_READER = (
     Bug(
         "unrun-result-is-none",
         "A function that returns a coroutine has processed its messages, for a query.",
-        "policy/fields.py",
+        "policy/arguments.py",
         "        if isinstance(found, _UNFINISHED):\n",
         "        if False:\n",
     ),
@@ -18,5 +18,19 @@ BUGS_OF_A_STREAMING_READER = (
         "subscriber.py",
         '        callback = check_function(callback, "callback", "a message")\n',
         '        check_function(callback, "callback", "a message")\n',
+    ),
+    Bug(
+        "flow-control-of-another-kind",
+        "A publisher takes the flow control of a subscriber, and each of its publishes fails.",
+        "publisher.py",
+        '        check_settings(flow_control, PublishFlowControl, "flow_control")\n',
+        "",
+    ),
+    Bug(
+        "flow-control-of-google",
+        "A subscriber takes the flow control of Google's client, and ends in an error of Python.",
+        "subscriber.py",
+        '        check_settings(flow_control, FlowControl, "flow_control")\n',
+        "",
     ),
 )
