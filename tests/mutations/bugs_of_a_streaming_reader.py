@@ -33,4 +33,11 @@ BUGS_OF_A_STREAMING_READER = (
         '        check_settings(flow_control, FlowControl, "flow_control")\n',
         "",
     ),
+    Bug(
+        "null-in-the-path-of-a-table",
+        "The path of a table may have a NUL, which ends in an error of Python.",
+        "policy/table_configs.py",
+        ' or "\\0" in table:',
+        ":",
+    ),
 )
