@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
+_TYPED_SQL = "tables/lanes/spark/typed_sql.py"
+_TOLD = (
+    "tests/delta/test_typed_views.py::"
+    "test_a_value_that_sql_does_not_read_is_told_and_leaves_the_other_messages"
+)
+
 BUGS_OF_A_STREAMING_READER = (
     Bug(
         "unrun-result-is-none",
@@ -39,5 +45,29 @@ BUGS_OF_A_STREAMING_READER = (
         "policy/table_configs.py",
         ' or "\\0" in table:',
         ":",
+    ),
+    Bug(
+        "time-ends-a-view",
+        "A time that is too late ends each query of a view of a topic with a schema.",
+        _TYPED_SQL,
+        'lambda v: f"CASE WHEN {fits(v)} THEN {reading.of(v)} END",',
+        "reading.of,",
+        needs_spark=(_TOLD,),
+    ),
+    Bug(
+        "unread-json-is-null",
+        "A view shows a message that SQL's reader of JSON does not read without a word, as nulls.",
+        _TYPED_SQL,
+        "IS NOT NULL THEN 'SQL reads no such JSON'",
+        "IS NOT NULL THEN NULL",
+        needs_spark=(_TOLD,),
+    ),
+    Bug(
+        "errors-within-arrays-are-forgotten",
+        "A value of an array that has no date is null in a view, and nobody is told.",
+        _TYPED_SQL,
+        "lambda v: _first_error(v, variable, inner),",
+        "lambda _: None,",
+        needs_spark=(_TOLD,),
     ),
 )
