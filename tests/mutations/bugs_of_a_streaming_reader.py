@@ -70,4 +70,25 @@ BUGS_OF_A_STREAMING_READER = (
         "lambda _: None,",
         needs_spark=(_TOLD,),
     ),
+    Bug(
+        "backlog-as-of-then-is-that-of-now",
+        "A read of a backlog as of a version or a time shows the one of now.",
+        "datasource/options.py",
+        '            if name in _OF_A_TOPIC and self.get("backlog") is not None:\n',
+        "            if False:\n",
+    ),
+    Bug(
+        "column-twice-in-a-schema",
+        "A schema with a column twice ends in an error of the JVM.",
+        "datasource/source.py",
+        "if schema.names.count(field.name) > 1:",
+        "if False:",
+    ),
+    Bug(
+        "column-not-null-in-a-schema",
+        "A schema with NOT NULL ends in an error of Spark's Python worker.",
+        "datasource/source.py",
+        "if accepted[field.name].nullable and not field.nullable:",
+        "if False:",
+    ),
 )
