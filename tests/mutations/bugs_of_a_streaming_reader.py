@@ -91,4 +91,25 @@ BUGS_OF_A_STREAMING_READER = (
         "if accepted[field.name].nullable and not field.nullable:",
         "if False:",
     ),
+    Bug(
+        "members-of-records-do-not-fit",
+        "A member of a record without a field is refused, where such members are to be dropped.",
+        "tables/json_values.py",
+        "if unknown and not drops_unknown:",
+        "if unknown:",
+    ),
+    Bug(
+        "fields-of-records-are-all-columns",
+        "A record of a table must have all fields of the topic's, where some are to be dropped.",
+        "tables/target_rows.py",
+        "fits = {*mine} <= {*theirs} if drops_unknown else mine == theirs",
+        "fits = mine == theirs",
+    ),
+    Bug(
+        "records-are-cast",
+        "A record that leaves fields out is cast from one that has them, which Arrow refuses.",
+        "tables/target_rows.py",
+        " or pa.types.is_nested(source)",
+        "",
+    ),
 )
