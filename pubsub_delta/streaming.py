@@ -119,10 +119,12 @@ class _MicroBatches(ABC):
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         try:
             self.run(batch, batch_id)
-        except Exception:
-            if self.is_active():
+        except BaseException as error:
+            if not self.is_active():
+                raise QueryStopped from None
+            if isinstance(error, Exception):
                 raise
-            raise QueryStopped from None
+            raise QueryExited(f"it has ended by {error!r}") from error
 
     def is_active(self) -> bool:
         """Return whether the query runs, or is starting; it does not run if Spark cannot be asked.
@@ -144,6 +146,14 @@ class _MicroBatches(ABC):
     def query_id(self) -> str:
         """The id that the query keeps from start to start."""
         return str(self._started.result().id)
+
+
+class QueryExited(Exception):
+    """The error of a micro-batch that ends by ``sys.exit`` or another error that is no Exception.
+
+    Py4J tells the JVM of exceptions alone: by another error its thread ends, and the query would
+    wait for ever.
+    """
 
 
 class QueryStopped(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from pathlib import Path
 
@@ -48,4 +49,13 @@ def test_a_query_acknowledges_nothing_of_which_nothing_has_run(
 
     with pytest.raises(StreamingQueryException, match="returned a coroutine, which nobody runs"):
         drain(bench, subscription, lambda *given: process(*given), tmp_path)
+    assert undelivered(bench, subscription) == 1
+
+
+def test_a_query_whose_function_exits_ends(bench: Bench, tmp_path: Path) -> None:
+    """Py4J hands on exceptions alone: the query waited for ever, as long as its JVM lived."""
+    topic, subscription = bench.pair()
+    bench.store.publish(topic, ["a"])
+    with pytest.raises(StreamingQueryException, match=r"it has ended by SystemExit\(3\)"):
+        drain(bench, subscription, lambda *_: sys.exit(3), tmp_path)
     assert undelivered(bench, subscription) == 1

@@ -112,4 +112,11 @@ BUGS_OF_A_STREAMING_READER = (
         " or pa.types.is_nested(source)",
         "",
     ),
+    Bug(
+        "exit-hangs-its-query",
+        "A query whose function calls sys.exit waits for ever.",
+        "streaming.py",
+        "            if isinstance(error, Exception):\n                raise\n",
+        "            raise\n",
+    ),
 )
