@@ -119,4 +119,11 @@ BUGS_OF_A_STREAMING_READER = (
         "            if isinstance(error, Exception):\n                raise\n",
         "            raise\n",
     ),
+    Bug(
+        "schema-of-views-is-told-as-a-root",
+        "The error of a schema of views that is none names the root of the store.",
+        "operations/views.py",
+        'layout_of(schema, "schema")',
+        "layout_of(schema)",
+    ),
 )
