@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, ResourceExhausted, Unknown
+from pubsub_delta.policy.arguments import check_settings
 from pubsub_delta.policy.messages import as_message, size_of
 from pubsub_delta.resources import (
     BatchSettings,
@@ -71,6 +72,8 @@ class Publisher:
         batch_settings: BatchSettings,
         flow_control: PublishFlowControl,
     ) -> None:
+        check_settings(batch_settings, BatchSettings, "batch_settings")
+        check_settings(flow_control, PublishFlowControl, "flow_control")
         latency = batch_settings.max_latency
         assert isinstance(latency, timedelta)
         self._commit = commit

@@ -22,8 +22,9 @@ from pubsub_delta.micro_batch_lease import MicroBatchLease
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import publish, pull
 from pubsub_delta.policy.ack_state import AckState
+from pubsub_delta.policy.arguments import check_function
 from pubsub_delta.policy.available_now import AvailableNow
-from pubsub_delta.policy.fields import check_function, check_max_messages
+from pubsub_delta.policy.fields import check_max_messages
 from pubsub_delta.policy.metrics import metrics_of
 from pubsub_delta.policy.streams import started_last
 from pubsub_delta.session import is_remote
@@ -57,7 +58,7 @@ def subscribe_stream(
     clock: Clock,
 ) -> StreamingQuery:
     """Start a query that calls ``process`` with a DataFrame of messages, batch after batch."""
-    check_function(process, "process", "a DataFrame and a number")
+    process = check_function(process, "process", "a DataFrame and a number")
     _refuse_remote(tables, "subscribe_stream")
     check_max_messages(max_messages)
     chosen = _DEFAULT_TRIGGER if trigger is None else _checked(trigger)
@@ -118,10 +119,12 @@ class _MicroBatches(ABC):
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         try:
             self.run(batch, batch_id)
-        except Exception:
-            if self.is_active():
+        except BaseException as error:
+            if not self.is_active():
+                raise QueryStopped from None
+            if isinstance(error, Exception):
                 raise
-            raise QueryStopped from None
+            raise QueryExited(f"it has ended by {error!r}") from error
 
     def is_active(self) -> bool:
         """Return whether the query runs, or is starting; it does not run if Spark cannot be asked.
@@ -143,6 +146,14 @@ class _MicroBatches(ABC):
     def query_id(self) -> str:
         """The id that the query keeps from start to start."""
         return str(self._started.result().id)
+
+
+class QueryExited(Exception):
+    """The error of a micro-batch that ends by ``sys.exit`` or another error that is no Exception.
+
+    Py4J tells the JVM of exceptions alone: by another error its thread ends, and the query would
+    wait for ever.
+    """
 
 
 class QueryStopped(Exception):

@@ -16,7 +16,7 @@ from pubsub_delta.delivery.table_writes import cannot_pull
 from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument, Unavailable, Unknown
 from pubsub_delta.operations.exchange import Channel
 from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
-from pubsub_delta.policy.fields import check_function
+from pubsub_delta.policy.arguments import check_function, check_settings
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import FlowControl
@@ -88,7 +88,8 @@ class StreamingPull:
         ordered: bool = False,
         interval: float = 1.0,
     ) -> None:
-        check_function(callback, "callback", "a message")
+        callback = check_function(callback, "callback", "a message")
+        check_settings(flow_control, FlowControl, "flow_control")
         if type(max_workers) is not int or max_workers < 1:
             raise InvalidArgument(
                 f"max_workers: {max_workers!r}; a whole number from 1 is accepted"

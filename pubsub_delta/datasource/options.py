@@ -31,6 +31,8 @@ _NAMES: Mapping[Use, frozenset[str]] = {
     "write": frozenset({"root", "project", "topic", "txnAppId", "txnVersion"}),
     "writeStream": frozenset({"root", "project", "topic"}),
 }
+_OF_A_TOPIC = frozenset({"asOf", "pushFilters"})
+"""The options of a read that mean nothing for a backlog."""
 _KNOWN = frozenset().union(*_NAMES.values())
 _ALIASES = {
     "path": "root",
@@ -182,6 +184,11 @@ class Options:
                 raise InvalidArgument(
                     f"{name}: {use} does not have this option; accepted are "
                     f"{', '.join(sorted(accepted))}, and fs.… of the storage"
+                )
+            if name in _OF_A_TOPIC and self.get("backlog") is not None:
+                raise InvalidArgument(
+                    f"{name}: {value!r} together with backlog; a backlog is read as it is now, and "
+                    "Spark evaluates its conditions: the option is accepted with topic"
                 )
 
     def tables(self) -> Tables:

@@ -64,4 +64,12 @@ class PubSubDataSource(DataSource):
                     f"schema: {field.simpleString()} is not a column; "
                     f"some of {accepted.simpleString()} are accepted"
                 )
+            if schema.names.count(field.name) > 1:
+                raise InvalidArgument(
+                    f"schema: {field.name} appears twice; each column once is accepted"
+                )
+            if accepted[field.name].nullable and not field.nullable:
+                raise InvalidArgument(
+                    f"schema: {field.name} is NOT NULL; it is accepted without that"
+                )
         return pa.schema([every.field(name) for name in schema.names])

@@ -139,7 +139,7 @@ def _place(tables: Tables, schema: str | None, *, temporary: bool | None) -> str
                 f"schema: {schema!r} together with temporary=True; a temporary view has no "
                 "schema, so one of the two is accepted"
             )
-        layout = layout_of(schema)
+        layout = layout_of(schema, "schema")
         if not layout.in_catalog:
             raise InvalidArgument(
                 f"schema: {schema!r} is a path; a schema of the catalog is accepted, such as bi "

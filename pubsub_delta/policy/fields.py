@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -171,19 +170,6 @@ def check_switch(value: bool, field: str) -> bool:
             f"{field}: {value!r} is neither True nor False; one of them is accepted"
         )
     return value
-
-
-_NOT_RUN = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
-
-
-def check_function(function: object, field: str, of: str) -> None:
-    """Refuse what is no function, and a coroutine or a generator: a call does not run its body."""
-    called = (function, getattr(function, "__call__", None))  # noqa: B004 - an object that is called
-    runs = not any(is_other(each) for each in called for is_other in _NOT_RUN)
-    if not callable(function) or not runs:
-        raise InvalidArgument(
-            f"{field}: {function!r}; a function of {of} is accepted, without async and yield"
-        )
 
 
 def check_retry_policy(policy: RetryPolicy | None) -> RetryPolicy | None:

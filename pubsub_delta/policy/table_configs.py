@@ -73,7 +73,7 @@ def parts_of(table: str) -> list[str] | None:
 
 
 def _checked_table(table: object) -> str:
-    if not isinstance(table, str) or not 1 <= len(table) <= MAX_TABLE_CHARACTERS:
+    if not isinstance(table, str) or not 1 <= len(table) <= MAX_TABLE_CHARACTERS or "\0" in table:
         raise InvalidArgument(f"table_config.table: {table!r} names no table; {_ACCEPTED}")
     named = _OF_GCLOUD.fullmatch(table)
     if named:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Context, Decimal
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -23,30 +23,36 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?", re.ASCII)
 _NO_NUMBER = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE | re.ASCII)
 
 
-def value_of(type_: pa.DataType, value: Any, name: str) -> Any:
+def value_of(type_: pa.DataType, value: Any, name: str, *, drops_unknown: bool = False) -> Any:
     """Convert a JSON value for an Arrow type; SchemaMismatch with the name of the member.
 
     As in BigQuery a number can be a text, bytes are base64, a time is RFC 3339 and a date
-    ``YYYY-MM-DD``; null is a value of every type.
+    ``YYYY-MM-DD``; null is a value of every type. ``drops_unknown``: whether members of a record
+    that has no such field are left out.
     """
     if value is None:
         return None
     try:
-        return _value(type_, value, name)
+        return _value(type_, value, name, drops_unknown=drops_unknown)
     except (ValueError, TypeError, ArithmeticError, InvalidArgument, KeyError):
         raise SchemaMismatch(f"{name}: {_shown(value)} is no {type_}") from None
 
 
-def _value(type_: pa.DataType, value: Any, name: str) -> Any:
-    types = pa.types
+def _value(type_: pa.DataType, value: Any, name: str, *, drops_unknown: bool) -> Any:
+    types, within = pa.types, partial(value_of, drops_unknown=drops_unknown)
     if types.is_list(type_):
-        return [value_of(type_.value_type, each, name) for each in _of(list, value)]
+        return [within(type_.value_type, each, name) for each in _of(list, value)]
     if types.is_map(type_):
-        return [
-            (key, value_of(type_.item_type, each, name)) for key, each in _of(dict, value).items()
-        ]
+        items = _of(dict, value).items()
+        return [(key, within(type_.item_type, each, name)) for key, each in items]
     if types.is_struct(type_):
-        return _record(type_, _of(dict, value), name)
+        fields = {each.name: each.type for each in type_}
+        members = _of(dict, value)
+        unknown = members.keys() - fields.keys()
+        if unknown and not drops_unknown:
+            raise SchemaMismatch(f"{name}: there is no field for {min(unknown)}")
+        known = ((key, members[key]) for key in members if key in fields)
+        return {key: within(fields[key], each, f"{name}.{key}") for key, each in known}
     if types.is_boolean(type_):
         return _of(bool, value)
     if types.is_integer(type_):
@@ -65,14 +71,6 @@ def _value(type_: pa.DataType, value: Any, name: str) -> Any:
     if types.is_string(type_):
         return text
     raise TypeError(type_)
-
-
-def _record(type_: pa.DataType, value: Mapping[str, Any], name: str) -> dict[str, Any]:
-    fields = {each.name: each.type for each in type_}
-    unknown = value.keys() - fields.keys()
-    if unknown:
-        raise SchemaMismatch(f"{name}: there is no field for {min(unknown)}")
-    return {key: value_of(fields[key], each, f"{name}.{key}") for key, each in value.items()}
 
 
 def _of(kind: type, value: Any) -> Any:

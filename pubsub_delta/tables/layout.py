@@ -93,9 +93,10 @@ class Layout:
         return f"delta.{_quoted('/'.join((self.base, *parts)))}"
 
 
-def layout_of(root: str) -> Layout:
-    """Parse a store's root: a directory, its URL, or ``schema`` or ``catalog.schema``.
+def layout_of(root: str, field: str = "root") -> Layout:
+    """Parse a root: a directory, its URL, or ``schema`` or ``catalog.schema``.
 
+    ``field``: what an error calls it.
     A relative directory needs a slash (``./pubsub``) and is made absolute. A name in a catalog with
     other characters than letters, digits, ``_`` and ``-`` needs backticks, as in SQL.
     InvalidArgument for other roots.
@@ -103,7 +104,7 @@ def layout_of(root: str) -> Layout:
     if isinstance(root, os.PathLike):
         root = os.path.abspath(root)
     if not isinstance(root, str) or _UNFIT.search(root) or not root.strip():
-        raise InvalidArgument(f"root: {root!r} is not a root; {_ACCEPTED}")
+        raise InvalidArgument(f"{field}: {root!r} is not a root; {_ACCEPTED}")
     if _URL.fullmatch(root):
         return Layout(root.rstrip("/"), in_catalog=False)
     if _SCHEMA.fullmatch(root):
@@ -111,7 +112,7 @@ def layout_of(root: str) -> Layout:
     if root.strip("/") and "/" in root and ":" not in root.split("/")[0]:
         return Layout("/" + os.path.abspath(root).strip("/"), in_catalog=False)
     windows = " (paths of Windows are not supported)" if _WINDOWS.match(root) else ""
-    raise InvalidArgument(f"root: {root!r} is not a root{windows}; {_ACCEPTED}")
+    raise InvalidArgument(f"{field}: {root!r} is not a root{windows}; {_ACCEPTED}")
 
 
 def on_disk(path: str) -> str | None:

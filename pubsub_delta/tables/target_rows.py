@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -141,7 +142,7 @@ class RowConverter:
         for column in self._columns:
             values = [each.get(column.name) for each in found]
             source = self._fields.get(column.name, column.type)
-            if source == column.type:
+            if source == column.type or pa.types.is_nested(source):
                 arrays.append(pa.array(values, column.type))
             else:
                 arrays.append(pa.array(values, source).cast(column.type))
@@ -178,7 +179,8 @@ class RowConverter:
         values = Values()
         for name, value in members.items():
             if name in self._columns.names and not (self._by_metadata and name in _METADATA):
-                values[name] = value_of(self._columns.field(name).type, value, name)
+                type_, drops = self._columns.field(name).type, self._config.drop_unknown_fields
+                values[name] = value_of(type_, value, name, drops_unknown=drops)
             elif not self._config.drop_unknown_fields:
                 raise SchemaMismatch(f"there is no column for {name}")
         return values
@@ -212,8 +214,8 @@ class RowConverter:
     def _lacks(self, name: str, types: Sequence[pa.DataType]) -> list[str]:
         if name not in self._columns.names:
             return [f"the table has no column {name}"]
-        found = self._columns.field(name).type
-        if any(_same(found, each) for each in types):
+        found, drops = self._columns.field(name).type, self._config.drop_unknown_fields
+        if any(_same(found, each, drops_unknown=drops) for each in types):
             return []
         wanted = " or ".join(map(str, types))
         return [f"column {name} is {found}; {wanted} is needed"]
@@ -260,14 +262,18 @@ def _lacks_a_value(column: pa.Field, value: Any) -> bool:
     return False
 
 
-def _same(one: pa.DataType, other: pa.DataType) -> bool:
-    """Return whether types are the same, without the names of the parts of lists and maps."""
+def _same(one: pa.DataType, other: pa.DataType, *, drops_unknown: bool) -> bool:
+    """Return whether types are the same, without the names of the parts of lists and maps.
+
+    ``drops_unknown``: whether a record of the other type can have more fields.
+    """
+    same = partial(_same, drops_unknown=drops_unknown)
     if pa.types.is_list(one) and pa.types.is_list(other):
-        return _same(one.value_type, other.value_type)
+        return same(one.value_type, other.value_type)
     if pa.types.is_map(one) and pa.types.is_map(other):
-        return _same(one.item_type, other.item_type) and _same(one.key_type, other.key_type)
+        return same(one.item_type, other.item_type) and same(one.key_type, other.key_type)
     if pa.types.is_struct(one) and pa.types.is_struct(other):
-        names = [each.name for each in one] == [each.name for each in other]
-        pairs = zip(one, other, strict=True) if names else ()
-        return names and all(_same(mine.type, theirs.type) for mine, theirs in pairs)
+        mine, theirs = ([each.name for each in fields] for fields in (one, other))
+        fits = {*mine} <= {*theirs} if drops_unknown else mine == theirs
+        return fits and all(same(each.type, other.field(each.name).type) for each in one)
     return bool(one == other)

@@ -74,7 +74,7 @@ class TableLocations:
     def __init__(self, layout: Layout, root: str | None) -> None:
         self._store = None if layout.in_catalog else layout.base
         if root is not None:
-            given = layout_of(root)
+            given = layout_of(root, "tables_root")
             if given.in_catalog:
                 raise FailedPrecondition(
                     f"tables_root: {root!r} is a catalog schema; a directory or a URL is accepted"

@@ -149,6 +149,52 @@ def test_a_view_in_a_catalog_reads_what_python_reads(
         own_bench.spark.conf.unset("spark.sql.ansi.enabled")
 
 
+MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
+MICROS = {"type": "long", "logicalType": "timestamp-micros"}
+DATE = {"type": "int", "logicalType": "date"}
+UUID = {"type": "string", "logicalType": "uuid"}
+LONG = "1" + "0" * 1_200
+OF_ONE: list[tuple[str, Any, str, str | None]] = [
+    ("millis", MILLIS, "9000000000000000000", "not within the years 1 to 9999"),
+    ("of_year_0", MILLIS, "-62135596800001", "not within the years 1 to 9999"),
+    ("last", MILLIS, "253402300799999", None),
+    ("micros", MICROS, "253402300800000000", "not within the years 1 to 9999"),
+    ("first", MICROS, "-62135596800000000", None),
+    ("day", nullable(DATE), '{"int": 2932897}', "not within the years 1 to 9999"),
+    ("days", {"type": "array", "items": DATE}, "[1, -719163]", "not within the years 1 to 9999"),
+    (
+        "by_name",
+        {"type": "map", "values": MICROS},
+        f'{{"a": {2**62}}}',
+        "not within the years 1 to",
+    ),
+    ("number", "double", LONG, "SQL reads no such JSON"),
+    ("uuid", UUID, '"none"', "no UUID"),
+    ("urn", UUID, '"urn:uuid:{0B9A3A7E5f0d4b1c9a513f4c5d6e7f80}"', None),
+]
+"""A field, its type, its value in JSON, and why a view has none."""
+
+
+def test_a_value_that_sql_does_not_read_is_told_and_leaves_the_other_messages(
+    own_bench: Bench, store: PubSub, schema: str
+) -> None:
+    # "`schema_error`": a time that is too late ended each query of the view, and a number of more
+    # than 1,000 digits was null without a word
+    for name, type_, value, _ in OF_ONE:
+        store.create_schema(name, "AVRO", record({"name": "f", "type": type_}))
+        store.create_topic(name, schema_settings=SchemaSettings(name, "JSON"))
+        store.publish(name, [f'{{"f": {value}}}'.encode()])
+    assert store.create_views(schema).untyped == {}
+    for name, _, _, why in OF_ONE:
+        ((found, error),) = rows(own_bench, f"{schema}.{name}_typed", "string(f)", "schema_error")
+        typed_ = store.read_topic(name, typed=True).selectExpr("string(f)", "schema_error")
+        ((expected, told),) = typed_.collect()
+        assert (error is None) == (why is None), (name, error)
+        assert why is None or why in error
+        if why != "SQL reads no such JSON":
+            assert (found, error is None) == (expected, told is None)
+
+
 def test_a_message_is_read_there_by_the_revision_that_it_was_published_under(
     own_bench: Bench, store: PubSub, schema: str
 ) -> None:

@@ -171,3 +171,8 @@ def test_a_schema_has_columns_of_the_format_with_their_types(tmp_path: Path) -> 
         with pytest.raises(InvalidArgument, match=r"schema: .* is not a column; some of"):
             source.reader(wrong)
     source.reader(StructType().add("message_id", StringType()))
+    twice = StructType().add("message_id", StringType()).add("message_id", StringType())
+    with pytest.raises(InvalidArgument, match="schema: message_id appears twice"):
+        source.reader(twice)
+    with pytest.raises(InvalidArgument, match="schema: message_id is NOT NULL"):
+        source.reader(StructType().add("message_id", StringType(), nullable=False))

@@ -291,6 +291,7 @@ def test_nobody_pulls_what_is_written_to_a_table(world: World) -> None:
         ({"table": "a.b.c.d"}, "names no table"),
         ({"table": "../orders"}, "names no table"),
         ({"table": "shop/../../topics"}, "names no table"),
+        ({"table": "shop/\0orders"}, "names no table"),
         ({"table": "s3://bucket/orders"}, "is not below"),
     ],
 )

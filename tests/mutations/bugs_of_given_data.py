@@ -94,7 +94,7 @@ BUGS_OF_GIVEN_DATA = (
     Bug(
         "coroutine-is-a-callback",
         "A query acknowledges what its coroutine would have processed, and runs nothing of it.",
-        "policy/fields.py",
+        "policy/arguments.py",
         "    if not callable(function) or not runs:\n",
         "    if not callable(function):\n",
     ),
@@ -102,7 +102,7 @@ BUGS_OF_GIVEN_DATA = (
         "process-may-be-a-coroutine",
         "A query takes a coroutine, and acknowledges what it does not run.",
         "streaming.py",
-        '    check_function(process, "process", "a DataFrame and a number")\n',
+        '    process = check_function(process, "process", "a DataFrame and a number")\n',
         "",
     ),
 )

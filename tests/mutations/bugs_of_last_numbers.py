@@ -128,8 +128,8 @@ BUGS_OF_LAST_NUMBERS = (
         "table-of-1024-characters",
         "A table whose name is as long as allowed is refused.",
         "policy/table_configs.py",
-        "if not isinstance(table, str) or not 1 <= len(table) <= MAX_TABLE_CHARACTERS:",
-        "if not isinstance(table, str) or not 1 <= len(table) < MAX_TABLE_CHARACTERS:",
+        "not 1 <= len(table) <= MAX_TABLE_CHARACTERS",
+        "not 1 <= len(table) < MAX_TABLE_CHARACTERS",
     ),
     Bug(
         "view-of-128-letters-is-cut",

@@ -327,8 +327,8 @@ BUGS_OF_ONE_MORE_OUTSIDER = (
         "record-alike-in-one-field",
         "A record is taken to fit a column if one of its fields does.",
         "tables/target_rows.py",
-        "return names and all(_same(mine.type, theirs.type)",
-        "return names and any(_same(mine.type, theirs.type)",
+        "return fits and all(same(each.type",
+        "return fits and any(same(each.type",
     ),
     Bug(
         "one-subscription-told",

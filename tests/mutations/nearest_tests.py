@@ -239,6 +239,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/registry/schemas.py": ("schema_publishing", "schema_calls"),
     "errors.py": ("errors", "lost_registry"),
     "publisher.py": (
+        "wrong_arguments",
         "publisher_flow",
         "publisher",
         "publisher_flush",
@@ -290,6 +291,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "forked_processes",
     ),
     "subscriber.py": (
+        "wrong_arguments",
         "subscriber",
         "subscriber_end",
         "signal_handlers",
@@ -327,10 +329,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "methods/streams.py": ("protocol/test_outages", "publisher", "successors", "reading_leases"),
     "tables/store.py": ("races", "publish_calls", "lost_registry"),
     "streaming.py": ("micro_batches", "wrong_arguments"),
-    "micro_batch_lease.py": (
-        "micro_batch_lease",
-        "data_source_consumer",
-    ),
+    "micro_batch_lease.py": ("micro_batch_lease", "data_source_consumer"),
     "exporter.py": (
         "exporter",
         "started_threads",

@@ -38,6 +38,7 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
         "callbacks",
     ),
     "policy/available_now.py": ("data_source_consumer",),
+    "policy/arguments.py": ("wrong_arguments", "subscriber_end"),
     "policy/fields.py": (
         "fields",
         "push_configs",

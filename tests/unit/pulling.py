@@ -130,11 +130,11 @@ class Work:
     called: list[PulledMessage] = field(default_factory=list)
     go_on: threading.Event = field(default_factory=threading.Event)
 
-    def __call__(self, message: PulledMessage) -> None:
+    def __call__(self, message: PulledMessage) -> object:
         self.called.append(message)
         if int(message.message_id) == self.waits_at:
             assert self.go_on.wait(10)
-        self.answer(message)
+        return self.answer(message)
 
     @property
     def ack_ids(self) -> list[str]:

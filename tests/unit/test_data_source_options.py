@@ -114,6 +114,14 @@ def test_an_option_that_means_nothing_for_a_use_is_refused(use: str, name: str) 
         read_options({name: "1"}).check(use)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(("name", "value"), [("asOf", "0"), ("pushFilters", "true")])
+def test_an_option_of_a_topic_is_refused_beside_a_backlog(name: str, value: str) -> None:
+    """The backlog of now was shown as that of then."""
+    with pytest.raises(InvalidArgument, match=f"^{name}: '{value}' together with backlog"):
+        read_options({name: value, "backlog": "delays"}).check("read")
+    read_options({name: value, "topic": "flights"}).check("read")
+
+
 def test_a_batch_read_of_a_subscription_says_what_to_do() -> None:
     """It would look as if it consumed the messages, and leases nothing."""
     with pytest.raises(InvalidArgument, match=r"leases and acknowledges nothing: .*backlog"):

@@ -10,7 +10,7 @@ import pytest
 from pubsub_delta import DeadLetterPolicy
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.operations import pull
-from pubsub_delta.streaming import QueryStopped, _Consuming
+from pubsub_delta.streaming import QueryExited, QueryStopped, _Consuming
 from tests.unit.in_memory import LETTERS, NAME, InMemory
 
 
@@ -89,6 +89,24 @@ def test_only_a_query_that_was_not_stopped_has_failed(
         consuming(world, Query(active=active), fail)(Ticks(), 0)
     (message,) = world.store.pull(NAME)
     assert message.delivery_attempt == attempt
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
+def test_an_exit_ends_its_query_as_any_error_does(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Py4J hands on exceptions alone: a query whose function called ``sys.exit`` hung."""
+    world = InMemory()
+    world.publish("a")
+    monkeypatch.setattr(Lease, "df", None)
+
+    def leave(_: object, __: int) -> None:
+        raise error
+
+    with pytest.raises(QueryExited, match=f"it has ended by {type(error).__name__}") as told:
+        consuming(world, Query(), leave)(Ticks(), 0)
+    assert isinstance(told.value, Exception)
+    assert world.backlog() == {"a": "available"}
 
 
 @pytest.mark.parametrize(("active", "held"), [(False, {}), (True, {"a": "leased"})])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
@@ -38,6 +39,28 @@ class Cancelling:
 
 
 # Errors
+
+
+async def _awaited(_: object) -> None: ...
+
+
+def _iterated(_: object) -> Iterator[None]:
+    yield
+
+
+async def _iterated_by_awaiting(_: object) -> AsyncIterator[None]:
+    yield
+
+
+@pytest.mark.parametrize("of", [_awaited, _iterated, _iterated_by_awaiting])
+def test_a_callback_that_returns_what_nobody_runs_has_failed(
+    start: Start, caplog: pytest.LogCaptureFixture, of: Callable[[object], object]
+) -> None:
+    """A lambda may return a coroutine, and is none; its message was outstanding without a word."""
+    store = Store([1])
+    start(store, Work(of), max_messages=1)
+    eventually(lambda: any(each.extended == {0: [0]} for each in store.exchanges))
+    assert "which nobody runs; a function of a message is accepted" in caplog.text
 
 
 def test_what_an_aborted_exchange_asked_for_is_asked_again(

@@ -122,10 +122,14 @@ def test_a_place_that_is_none_is_refused_before_anything_is_asked() -> None:
     for schema, temporary, told in (
         ("bi", True, "one of the two is accepted"),
         ("/data/x", None, "is a path"),
+        ("a.b.c", None, "^schema: 'a.b.c' is not"),
+        ("", None, "^schema: '' is not"),
         (None, False, "schema= names the schema"),
     ):
         with pytest.raises(InvalidArgument, match=told):
             create_views(tables, "local", now, schema, temporary=temporary)
+    with pytest.raises(InvalidArgument, match=r"^tables_root: 'a\.b\.c' is not"):
+        Tables(None, "./store", tables_root="a.b.c")
     with pytest.raises(InvalidArgument, match="prefix"):
         create_views(tables, "local", now, "bi", "a b")
     for schema in ("bi", None):  # None: the session's

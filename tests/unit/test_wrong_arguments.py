@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -145,6 +145,28 @@ def test_a_function_whose_body_no_call_runs_is_refused(function: Any) -> None:
         store.subscribe(NAME, function)
     with pytest.raises(InvalidArgument, match=r"process: .*; a function .* is accepted"):
         store.subscribe_stream(NAME, function, checkpoint_location="/c")
+
+
+class FlowControlOfGoogle(NamedTuple):
+    """Settings as ``google.cloud.pubsub_v1.types.FlowControl`` has them."""
+
+    max_bytes: int = 100 * 1024 * 1024
+    max_messages: int = 1000
+    max_lease_duration: float = 3600
+
+
+@pytest.mark.parametrize("given", [FlowControlOfGoogle(), {"max_messages": 1}, None])
+def test_settings_of_another_kind_are_refused(given: Any) -> None:
+    """A publisher took them, and each ``publish`` ended in an AttributeError."""
+    store, wanted = InMemory().store, r"; a pubsub_delta\.{} is accepted"
+    with pytest.raises(InvalidArgument, match="flow_control: .*" + wanted.format("FlowControl")):
+        store.subscribe(NAME, print, flow_control=given)
+    for field, kind in (
+        ("batch_settings", "BatchSettings"),
+        ("flow_control", "PublishFlowControl"),
+    ):
+        with pytest.raises(InvalidArgument, match=f"{field}: .*" + wanted.format(kind)):
+            store.publisher(TOPIC, **{field: given})
 
 
 def switches() -> Iterator[tuple[str, str]]:

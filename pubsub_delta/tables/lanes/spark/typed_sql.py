@@ -36,13 +36,20 @@ _CASTS = {"boolean": "BOOLEAN", "int": "INT", "long": "BIGINT", "float": "FLOAT"
           "double": "DOUBLE", "string": "STRING", "enum": "STRING", "bytes": "BINARY",
           "fixed": "BINARY"}  # fmt: skip
 _TIMES = {
-    ("int", "date"): "date_from_unix_date",
-    ("long", "timestamp-millis"): "timestamp_millis",
-    ("long", "timestamp-micros"): "timestamp_micros",
+    ("int", "date"): ("date_from_unix_date", -719_162, 2_932_896),
+    ("long", "timestamp-millis"): ("timestamp_millis", -62_135_596_800_000, 253_402_300_799_999),
+    ("long", "timestamp-micros"): (
+        *("timestamp_micros", -62_135_596_800_000_000, 253_402_300_799_999_999),
+    ),
 }
+"""The function that reads a date or a time, and its range: the years 1 to 9999, as in Python."""
 _OTHER_LOGICAL = {
     "decimal", "time-millis", "time-micros", "local-timestamp-millis", "local-timestamp-micros",
 }  # fmt: skip
+
+
+_NOT_READ = "not-read"
+"""The field in which ``from_json`` returns a text that it cannot read; no field of Avro's."""
 
 
 class Unreadable(Exception):
@@ -51,10 +58,14 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class _Reading:
-    """How to read a value of JSON: a type for ``from_json``, and an expression on its result."""
+    """How to read a value of JSON: a type for ``from_json``, and expressions on its result.
+
+    ``of``: the value. ``error``: why there is none, null if there is one; None if there always is.
+    """
 
     type: str
     of: Callable[[str], str]
+    error: Callable[[str], str | None] = lambda _: None
 
 
 def typed_query(messages: str, typing: TypedReader, encoding: Encoding) -> str:
@@ -71,15 +82,20 @@ def typed_query(messages: str, typing: TypedReader, encoding: Encoding) -> str:
         raise Unreadable("its messages are in Avro's binary encoding")
     newest = codec_of(typing.type, typing.newest)
     assert isinstance(newest, AvroCodec)
-    texts, by_revision = [], []
+    texts, by_revision, errors = [], [], []
     for place, revision in enumerate(typing.revisions):
         own = codec_of(typing.type, revision)
         assert isinstance(own, AvroCodec)
         root = _Resolution(own, newest).reading()
         id_ = literal(revision.revision_id)
-        parsed = f"from_json(CAST(data AS STRING), {literal(root.type)})"
-        texts.append(f"CASE WHEN {SCHEMA_ERROR} IS NULL AND _revision = {id_} THEN {parsed} END")
+        type_ = f"{root.type.removesuffix('>')}, {_quoted(_NOT_READ)}: STRING>"
+        how = f"map('columnNameOfCorruptRecord', '{_NOT_READ}')"
+        parsed = f"from_json(CAST(data AS STRING), {literal(type_)}, {how})"
+        texts.append(f"CASE WHEN _unread IS NULL AND _revision = {id_} THEN {parsed} END")
         by_revision.append(f"WHEN {id_} THEN {root.of(f'_{place}')}")
+        not_read = f"WHEN _{place}.{_quoted(_NOT_READ)} IS NOT NULL THEN 'SQL reads no such JSON'"
+        error = f"CASE {not_read} ELSE {root.error(f'_{place}') or 'NULL'} END"
+        errors.append(f"WHEN {id_} THEN {error}")
     read = ", ".join(f"{text} AS _{place}" for place, text in enumerate(texts))
     names = [name for name, _ in newest.fields.fields]
     fields = ", ".join(
@@ -87,11 +103,13 @@ def typed_query(messages: str, typing: TypedReader, encoding: Encoding) -> str:
         for name, column in zip(names, column_names(names), strict=True)
     )
     own_columns = "message_id, publish_time, data, attributes, ordering_key"
-    found = f"SELECT *, {_error(typing)} AS {SCHEMA_ERROR} FROM ({_with_attributes(messages)})"
+    found = f"SELECT *, {_error(typing)} AS _unread FROM ({_with_attributes(messages)})"
     rows = f"SELECT *, {read} FROM ({found})"
+    error = f"coalesce(_unread, CASE _revision {' '.join(errors)} END)"
+    told = f"SELECT *, {error} AS {SCHEMA_ERROR} FROM ({rows})"
     value = f"CASE _revision {' '.join(by_revision)} END"
     resolved_ = f"SELECT *, CASE WHEN {SCHEMA_ERROR} IS NULL THEN {value} END AS _fields"
-    return f"SELECT {own_columns}, {fields}, {SCHEMA_ERROR} FROM ({resolved_} FROM ({rows}))"
+    return f"SELECT {own_columns}, {fields}, {SCHEMA_ERROR} FROM ({resolved_} FROM ({told}))"
 
 
 def _with_attributes(messages: str) -> str:
@@ -135,7 +153,11 @@ class _Resolution:
         if isinstance(written, list):
             branch = _only_branch(written, path)
             inner, name = self._value(branch, reader, path, within), _quoted(name_of(branch))
-            return _Reading(f"STRUCT<{name}: {inner.type}>", lambda v: inner.of(f"{v}.{name}"))
+            return _Reading(
+                f"STRUCT<{name}: {inner.type}>",
+                lambda v: inner.of(f"{v}.{name}"),
+                lambda v: inner.error(f"{v}.{name}"),
+            )
         kind = written["type"] if isinstance(written, dict) else written
         into = reader["type"] if isinstance(reader, dict) else reader
         if kind == into == "record":
@@ -146,6 +168,7 @@ class _Resolution:
             return _Reading(
                 f"ARRAY<{inner.type}>",
                 lambda v: f"transform({v}, {variable} -> {inner.of(variable)})",
+                lambda v: _first_error(v, variable, inner),
             )
         if kind == into == "map":
             inner = self._value(written["values"], reader["values"], f"{path}{{}}", within)
@@ -153,6 +176,7 @@ class _Resolution:
             return _Reading(
                 f"MAP<STRING, {inner.type}>",
                 lambda v: f"transform_values({v}, ({key}, {variable}) -> {inner.of(variable)})",
+                lambda v: _first_error(f"map_values({v})", variable, inner),
             )
         return _plain(written, reader, path)
 
@@ -164,7 +188,7 @@ class _Resolution:
             what = "differ by case alone" if reader["fields"] else "are none"
             raise Unreadable(f"the fields of record {reader['name']} {what}")
         of_writer = {each["name"]: each for each in writer["fields"]}
-        types, values = [], []
+        types, values, inners = [], [], list[tuple[str, _Reading]]()
         for field in reader["fields"]:
             name, place = field["name"], f"{path}.{field['name']}".lstrip(".")
             own = next((n for n in (name, *field.get("aliases", ())) if n in of_writer), None)
@@ -175,6 +199,7 @@ class _Resolution:
                 of_writer[own]["type"], field["type"], place, (*within, reader["name"])
             )
             types.append(f"{_quoted(own)}: {inner.type}")
+            inners.append((_quoted(own), inner))
             values.append((name, lambda v, own=own, inner=inner: inner.of(f"{v}.{_quoted(own)}")))  # type: ignore[misc]
         if not types:  # from_json reads at least one field
             types.append("`_`: STRING")
@@ -183,7 +208,12 @@ class _Resolution:
             made = ", ".join(f"{literal(name)}, {write(value)}" for name, write in values)
             return f"CASE WHEN {value} IS NOT NULL THEN named_struct({made}) END"
 
-        return _Reading(f"STRUCT<{', '.join(types)}>", of)
+        def error(value: str) -> str | None:
+            found = [inner.error(f"{value}.{name}") for name, inner in inners]
+            told = [each for each in found if each is not None]
+            return f"coalesce({', '.join(told)})" if told else None
+
+        return _Reading(f"STRUCT<{', '.join(types)}>", of, error)
 
     def _default(self, field: Any, path: str, within: tuple[str, ...]) -> Callable[[str], str]:
         """Return the default of a field that the writer's record does not have."""
@@ -211,12 +241,53 @@ def _plain(writer: Any, reader: Any, path: str) -> _Reading:
         raise Unreadable(f"field {path!r} has become of type {logical[1] or into}")
     if kind == "enum" and not {*writer["symbols"]} <= {*reader.get("symbols", ())}:
         raise Unreadable(f"field {path!r} is an enum that has lost symbols")
-    function, cast = of_time[1], _CASTS[into]
-    if function is not None:
-        return _Reading(_SQL[kind], lambda v: f"{function}({v})")
+    if of_time[1] is not None:
+        function, least, most = of_time[1]
+        return _checked(
+            _Reading(_SQL[kind], lambda v: f"{function}({v})"),
+            lambda v: f"{v} BETWEEN {least} AND {most}",
+            f"field {path!r} is not within the years 1 to 9999",
+        )
+    cast = _CASTS[into]
     if kind in ("bytes", "fixed"):
-        return _Reading("STRING", lambda v: f"CAST(encode({v}, 'ISO-8859-1') AS {cast})")
+        raw = _Reading("STRING", lambda v: f"CAST(encode({v}, 'ISO-8859-1') AS {cast})")
+        if cast == "BINARY":
+            return raw
+        why = f"field {path!r} is of bytes that are no text in UTF-8"
+        return _checked(raw, lambda v: f"is_valid_utf8({raw.of(v)})", why)
+    if (into, logical[1]) == ("string", "uuid"):
+        return _checked(
+            _Reading("STRING", lambda v: f"regexp_replace({_digits(v)}, {_UUID_PARTS})"),
+            lambda v: f"{_digits(v)} RLIKE '^[0-9a-f]{{32}}$'",
+            f"field {path!r} is no UUID",
+        )
     return _Reading(_SQL[kind], lambda v: v if _SQL[kind] == cast else f"CAST({v} AS {cast})")
+
+
+_UUID_PARTS = "'^(.{8})(.{4})(.{4})(.{4})', '$1-$2-$3-$4-'"
+
+
+def _digits(uuid: str) -> str:
+    """Return the digits of a UUID, of all ways to write one that Python reads."""
+    named = f"replace(replace({uuid}, 'urn:', ''), 'uuid:', '')"
+    return f"lower(replace(trim(BOTH '{{}}' FROM {named}), '-', ''))"
+
+
+def _checked(reading: _Reading, fits: Callable[[str], str], why: str) -> _Reading:
+    """Return a reading of values that fit a condition, and tell why there is no other."""
+    return _Reading(
+        reading.type,
+        lambda v: f"CASE WHEN {fits(v)} THEN {reading.of(v)} END",
+        lambda v: f"CASE WHEN NOT {fits(v)} THEN {literal(why)} END",
+    )
+
+
+def _first_error(values: str, variable: str, inner: _Reading) -> str | None:
+    """Return the first error of the values of an array."""
+    error = inner.error(variable)
+    if error is None:
+        return None
+    return f"get(array_compact(transform({values}, {variable} -> {error})), 0)"
 
 
 def _quoted(name: str) -> str:
