@@ -152,8 +152,8 @@ BUGS_OF_INTERRUPTS = (
         "signal-before-a-publish-is-counted",
         "publish --from that is ended when a batch has landed does not count it.",
         "cli/publish.py",
-        "                with signals.put_off():\n",
-        "                if True:\n",
+        "        with signals.put_off():\n",
+        "        if True:\n",
     ),
     Bug(
         "no-free-files-ends-consumers",

@@ -1,0 +1,36 @@
+"""Bugs that a reader found who took the guide's pages about messages at their word."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+BUGS_OF_A_READER_OF_MESSAGES = (
+    Bug(
+        "lines-are-not-held-against-the-schema",
+        "A line that does not fit the schema of its topic is found after others are published.",
+        "cli/message_lines.py",
+        "            broken = self.why_not(found.data)\n",
+        "            broken = None\n",
+    ),
+    Bug(
+        "newest-revision-alone",
+        "A line is held against the newest revision alone, and refused if it fits an earlier one.",
+        "cli/topic_schemas.py",
+        "tuple(chosen))",
+        "tuple(chosen[:1]))",
+    ),
+    Bug(
+        "refused-line-takes-its-batch",
+        "The lines before one that a publish has refused are not published.",
+        "cli/publish.py",
+        "(batch.part(index + 1), batch.part(0, index))",
+        "(batch.part(index + 1),)",
+    ),
+    Bug(
+        "refused-by-its-place-in-a-batch",
+        "A message that a publish has refused is named by its place in the batch.",
+        "cli/publish.py",
+        '        raise InvalidArgument(f"{source}: {record.place}: {why}") from None\n',
+        "        raise error\n",
+    ),
+)
