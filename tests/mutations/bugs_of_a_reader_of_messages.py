@@ -33,4 +33,18 @@ BUGS_OF_A_READER_OF_MESSAGES = (
         '        raise InvalidArgument(f"{source}: {record.place}: {why}") from None\n',
         "        raise error\n",
     ),
+    Bug(
+        "avro-data-without-its-field",
+        "Avro's binary data that does not fit is told without its field.",
+        "policy/schemas/avro_binary.py",
+        '                    why.path.insert(0, field["name"])\n',
+        "                    pass\n",
+    ),
+    Bug(
+        "unknown-number-without-its-fields",
+        "An unknown field of Protocol Buffers is told without the fields around it.",
+        "policy/schemas/protobuf.py",
+        "_unknown_field(each, (*within, field.name))",
+        "_unknown_field(each, within)",
+    ),
 )

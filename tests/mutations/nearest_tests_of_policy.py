@@ -89,7 +89,7 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
         "schema_sizes",
         "schema_typing",
     ),
-    "policy/schemas/avro_binary.py": ("schema_avro", "schema_sizes"),
+    "policy/schemas/avro_binary.py": ("schema_avro_binary", "schema_avro", "schema_sizes"),
     "policy/schemas/avro_json.py": ("schema_avro",),
     "policy/schemas/avro_resolution.py": ("schema_logical_types", "schema_typing"),
     "policy/schemas/validation.py": ("schema_typing", "schema_publishing"),

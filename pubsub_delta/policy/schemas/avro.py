@@ -9,7 +9,6 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime, time
 from decimal import Decimal
 from functools import cached_property
@@ -175,19 +174,13 @@ class AvroCodec:
     def _read(self, data: bytes, schema: Any, reader: Any = None) -> Any:
         if self._is_walked:
             self._walker.check(data)
-        with _reading():
+        try:
             return fastavro.schemaless_reader(BytesIO(data), schema, reader)
-
-
-@contextmanager
-def _reading() -> Iterator[None]:
-    """Raise SchemaMismatch for whatever ``fastavro`` raises."""
-    try:
-        yield
-    except SchemaMismatch:
-        raise
-    except Exception as error:
-        raise SchemaMismatch(f"invalid Avro data: {first_line(error)}") from None
+        except SchemaMismatch:
+            raise
+        except Exception as error:
+            self._walker.check(data)  # it names the field
+            raise SchemaMismatch(f"invalid Avro data: {first_line(error)}") from None
 
 
 def _parsed(given: Any) -> Any:

@@ -96,6 +96,14 @@ def resolved(schema: Any, named: Mapping[str, Any]) -> Any:
             return schema
 
 
+class _Misfit(Exception):
+    """Why a value does not fit, and the fields that lead to it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.path: list[str] = []
+
+
 class Walker:
     """Checks data against a schema, without building values.
 
@@ -109,8 +117,12 @@ class Walker:
         self._named = named
 
     def check(self, data: bytes) -> None:
-        """Raise SchemaMismatch unless data is one value of the schema, not nested too deeply."""
-        end = self._pass(self._schema, data, 0, 0)
+        """Raise SchemaMismatch, with the field, unless data is one value, not nested too deeply."""
+        try:
+            end = self._pass(self._schema, data, 0, 0)
+        except _Misfit as why:
+            where = f"field {'.'.join(why.path)!r}: " if why.path else ""
+            raise SchemaMismatch(f"invalid Avro data: {where}{why}") from None
         if end < len(data):
             raise SchemaMismatch(f"invalid Avro data: {len(data) - end} bytes are left over")
 
@@ -123,9 +135,13 @@ class Walker:
         kind = schema["type"] if isinstance(schema, dict) else schema
         if kind in ("record", "error"):
             if level == MOST_LEVELS:
-                raise SchemaMismatch(f"it is nested too deeply: {MOST_LEVELS} levels are accepted")
+                raise _Misfit(f"it is nested too deeply: {MOST_LEVELS} levels are accepted")
             for field in schema["fields"]:
-                at = self._pass(field["type"], data, at, level + 1)
+                try:
+                    at = self._pass(field["type"], data, at, level + 1)
+                except _Misfit as why:
+                    why.path.insert(0, field["name"])
+                    raise
             return at
         if kind == "array":
             return self._blocks((schema["items"],), data, at, level)
@@ -155,7 +171,7 @@ class Walker:
                 for each in types:
                     at = self._pass(each, data, at, level)
                 if at == before and place == _MOST_EMPTY_ITEMS:
-                    raise SchemaMismatch(f"it claims {count:,} items without bytes")
+                    raise _Misfit(f"it claims {count:,} items without bytes")
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
@@ -167,22 +183,30 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
         found |= (byte & 0x7F) << (7 * digit)
         if byte < 0x80:
             return (found >> 1) ^ -(found & 1), at
-    raise SchemaMismatch("invalid Avro data: a number has too many bytes")
+    raise _Misfit("a number has too many bytes")
 
 
 def _bytes(schema: Any, data: bytes, at: int, size: int) -> int:
     end = _to(at + size, data)
-    check_digits(schema, data[at:end])
+    if schema == "string" or (isinstance(schema, dict) and schema["type"] == "string"):
+        try:
+            data[at:end].decode()
+        except UnicodeDecodeError as error:
+            raise _Misfit(f"invalid UTF-8 ({error.reason} at byte {error.start})") from None
+    try:
+        check_digits(schema, data[at:end])
+    except SchemaMismatch as why:
+        raise _Misfit(str(why)) from None
     return end
 
 
 def _within(index: int, count: int) -> int:
     if not 0 <= index < count:
-        raise SchemaMismatch(f"invalid Avro data: {index} is not one of 0 to {count - 1}")
+        raise _Misfit(f"{index} is not one of 0 to {count - 1}")
     return index
 
 
 def _to(end: int, data: bytes) -> int:
     if end > len(data):
-        raise SchemaMismatch("invalid Avro data: it ends too early")
+        raise _Misfit("it ends too early")
     return end
