@@ -47,4 +47,32 @@ BUGS_OF_A_READER_OF_MESSAGES = (
         "_unknown_field(each, (*within, field.name))",
         "_unknown_field(each, within)",
     ),
+    Bug(
+        "int-of-any-size",
+        "Avro's binary data has an int of more than 32 bits, as fastavro reads it.",
+        "policy/schemas/avro.py",
+        "(self._is_of_bits(read) and self._writes(read, data))",
+        "self._writes(read, data)",
+    ),
+    Bug(
+        "walked-int-of-any-size",
+        "In Avro's binary data of a type within itself an int has more than 32 bits.",
+        "policy/schemas/avro_binary.py",
+        "        elif kind in BITS and not fits(number, kind):\n",
+        "        elif kind in BITS and False:\n",
+    ),
+    Bug(
+        "larger-int-hides-the-others",
+        "A stored int of more than 32 bits keeps all messages from being read as columns.",
+        "policy/schemas/avro.py",
+        '    if type_ == "int" and not fits(value, "int"):',
+        "    if False:",
+    ),
+    Bug(
+        "boolean-of-any-byte",
+        "Any byte is a boolean of Avro, which other readers take for the other one.",
+        "policy/schemas/avro_binary.py",
+        "data[at] > 1",
+        "data[at] > 255",
+    ),
 )

@@ -83,6 +83,7 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
     "policy/view_names.py": ("view_names",),
     "policy/preconditions.py": ("if_unchanged",),
     "policy/schemas/avro.py": (
+        "schema_avro_binary",
         "schema_avro",
         "schema_defaults",
         "schema_logical_types",

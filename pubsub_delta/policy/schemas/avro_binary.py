@@ -15,6 +15,8 @@ MOST_LEVELS = 100
 """The depth of nested records, as in Protocol Buffers."""
 _MOST_EMPTY_ITEMS = 10_000
 _SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
+BITS = {"int": 32, "long": 64}
+"""The sizes of Avro's whole numbers, with their sign."""
 _MOST_DIGITS = 10
 """Bytes of an encoded 64-bit number."""
 
@@ -96,6 +98,15 @@ def resolved(schema: Any, named: Mapping[str, Any]) -> Any:
             return schema
 
 
+def fits(number: int, kind: str) -> bool:
+    """Return whether a number is one of a type of whole numbers.
+
+    >>> fits(2**31 - 1, "int"), fits(2**31, "int"), fits(2**31, "long")
+    (True, False, True)
+    """
+    return -(1 << BITS[kind] - 1) <= number < 1 << BITS[kind] - 1
+
+
 class _Misfit(Exception):
     """Why a value does not fit, and the fields that lead to it."""
 
@@ -148,7 +159,10 @@ class Walker:
         if kind == "map":
             return self._blocks(("string", schema["values"]), data, at, level)
         if kind in _SIZES:
-            return _to(at + _SIZES[kind], data)
+            end = _to(at + _SIZES[kind], data)
+            if kind == "boolean" and data[at] > 1:
+                raise _Misfit(f"{data[at]} is not one of 0 to 1")
+            return end
         if kind == "fixed":
             return _bytes(schema, data, at, schema["size"])
         number, at = _number(data, at)
@@ -156,6 +170,8 @@ class Walker:
             return _bytes(schema, data, at, _within(number, len(data) - at + 1))
         if kind == "enum":
             _within(number, len(schema["symbols"]))
+        elif kind in BITS and not fits(number, kind):
+            raise _Misfit(f"{number} has more than {BITS[kind]} bits")
         return at
 
     def _blocks(self, types: tuple[Any, ...], data: bytes, at: int, level: int) -> int:
