@@ -46,7 +46,7 @@ class ReceivedMessage:
 
     @property
     def message(self) -> Message:
-        """The message as it was published."""
+        """The message as it was published, with the attributes that a schema has added."""
         return Message(self.data, self.attributes, self.ordering_key)
 
 
