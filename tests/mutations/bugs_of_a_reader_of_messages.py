@@ -75,4 +75,25 @@ BUGS_OF_A_READER_OF_MESSAGES = (
         "data[at] > 1",
         "data[at] > 255",
     ),
+    Bug(
+        "published-again-with-its-schema",
+        "The console publishes a message again with what its schema has added, which is refused.",
+        "console/message_page.py",
+        " if k not in ATTRIBUTES}",
+        "}",
+    ),
+    Bug(
+        "again-by-its-place",
+        "A message that is refused when it is published again is named by its place in a request.",
+        "console/message_page.py",
+        'return InvalidArgument(f"message {messages[index].message_id}: {why}")',
+        "return error",
+    ),
+    Bug(
+        "misfit-beside-the-form",
+        "What does not fit a schema is told above the console's form, and not at its field.",
+        "console/publishing.py",
+        "form.add_error(_of_field(error), _FIELDS)",
+        "form.add_error(error, _FIELDS)",
+    ),
 )

@@ -327,7 +327,12 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "console/formatting.py": ("console_values", "console_ack_state_chart", "console_pages"),
     "console/job_pages.py": ("console_jobs",),
     "console/middleware.py": ("console_security", "console_sessions"),
-    "console/publishing.py": ("console_messages", "console_flows", "console_live_messages"),
+    "console/publishing.py": (
+        "console_schemas",
+        "console_messages",
+        "console_flows",
+        "console_live_messages",
+    ),
     "console/search_form.py": ("console_searches", "console_messages"),
     "console/serve.py": ("console_command", "server_console"),
     "console/snapshots.py": ("console_flows", "console_pages", "console_successors"),
