@@ -96,4 +96,11 @@ BUGS_OF_A_READER_OF_MESSAGES = (
         "form.add_error(_of_field(error), _FIELDS)",
         "form.add_error(error, _FIELDS)",
     ),
+    Bug(
+        "a-pass-for-each-id",
+        "A search among ids goes through all before each of them: among a million it takes hours.",
+        "ids.py",
+        "zip(within, islice(self, within.start, within.stop), strict=True)",
+        "((each, self[each]) for each in within)",
+    ),
 )

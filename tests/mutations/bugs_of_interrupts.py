@@ -300,7 +300,7 @@ BUGS_OF_INTERRUPTS = (
     Bug(
         "ids-are-not-pickled",
         "A worker of a pool cannot return which messages it has published or acknowledged.",
-        "resources.py",
+        "ids.py",
         "        return Ids.of, (tuple(self),)\n",
         "        return Ids, (self._count, self._make)\n",
     ),

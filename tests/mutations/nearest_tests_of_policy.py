@@ -1,4 +1,4 @@
-"""The tests that are nearest to each module of policy."""
+"""The tests that are nearest to each module of policy, and to the values that it uses."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ TABLE_WRITES = (
 )
 
 NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
+    "ids.py": ("resources", "lanes/test_pickling"),
     "policy/json_fields.py": ("find",),
     "policy/message_queries.py": ("wrong_arguments", "find"),
     "policy/ack_ids.py": ("ack_ids",),
