@@ -20,6 +20,7 @@ from pubsub_delta.errors import (
     Unknown,
     UnreadableMessageWarning,
 )
+from pubsub_delta.ids import Ids
 from pubsub_delta.metrics import Metrics
 from pubsub_delta.resources import (
     AckResult,
@@ -27,7 +28,6 @@ from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
     FlowControl,
-    Ids,
     LimitExceededBehavior,
     Message,
     NoWrapper,

@@ -45,6 +45,8 @@ _UNPACKING = (EOFError, OSError, lzma.LZMAError, zlib.error)
 _FILLED_IN = {"messageId", "publishTime"}
 
 OnBadRecord = Callable[[str, bytes, str], None]
+WhyNot = Callable[[bytes], "str | None"]
+"""Returns why the data of a message does not fit, None if it does."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +58,21 @@ class LineFormat:
         attributes: of every message; those of an object's own go before them.
         ordering_key: of every message whose object has none.
         base64: the data of an object is in base64, as Google writes it, and not plain text.
+        why_not: returns why data does not fit the schema of the topic; None without one.
     """
 
     kind: str = LINES
     attributes: Mapping[str, str] = field(default_factory=dict)
     ordering_key: str = ""
     base64: bool = False
+    why_not: WhyNot | None = None
 
     def message(self, line: bytes) -> Message:
         """Return the message of a line; InvalidArgument if the line is not valid."""
         found = self._of_json(line) if self.kind == JSONL else self._of(line, {}, "")
         broken = broken_rule(found)
+        if broken is None and self.why_not is not None:
+            broken = self.why_not(found.data)
         if broken is not None:
             raise InvalidArgument(broken)
         return found
@@ -133,6 +139,21 @@ class LineFormat:
             ) from None
 
 
+@dataclass(frozen=True)
+class Batch:
+    """Messages of one publish, each with its record."""
+
+    messages: list[Message] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def part(self, begin: int, end: int | None = None) -> Batch:
+        """Return the messages from one index to another."""
+        return Batch(self.messages[begin:end], self.records[begin:end])
+
+
 def format_of(source: str) -> str:
     """Return the format of a file by its name; ``lines`` if the name shows none.
 
@@ -183,7 +204,7 @@ def batches(
     source: str,
     most: int,
     on_bad_record: OnBadRecord | None = None,
-) -> Iterator[list[Message]]:
+) -> Iterator[Batch]:
     r"""Yield the messages of lines in batches.
 
     A line ends with ``\n`` or ``\r\n``. InvalidArgument names the bad lines of a batch.
@@ -199,7 +220,7 @@ def batches(
     >>> [len(each) for each in batches([b"a\n", b"b\r\n", b"c"], LineFormat(), "-", 2)]
     [2, 1]
     """
-    batch: list[Message] = []
+    batch = Batch()
     size, wrong = 0, _BadLines(source)
     for record in _records(lines, form):
         try:
@@ -215,8 +236,9 @@ def batches(
         if batch and (len(batch) >= most or size + size_of(message) > MOST_BYTES):
             wrong.refuse()
             yield batch
-            batch, size = [], 0
-        batch.append(message)
+            batch, size = Batch(), 0
+        batch.messages.append(message)
+        batch.records.append(record)
         size += size_of(message)
     wrong.refuse()
     if batch:

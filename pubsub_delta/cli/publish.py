@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -19,14 +20,18 @@ from pubsub_delta.cli.message_lines import (
     FORMATS,
     JSONL,
     LINES,
+    Batch,
     LineFormat,
+    OnBadRecord,
     batches,
     format_of,
     open_lines,
 )
 from pubsub_delta.cli.service import Service
 from pubsub_delta.cli.signals import EndingSignals
+from pubsub_delta.cli.topic_schemas import why_not_by_schema
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, counted
+from pubsub_delta.policy.messages import refused_message
 from pubsub_delta.resources import Message
 
 STANDARD_INPUT = "-"
@@ -173,21 +178,28 @@ def _publish_lines(
     those before a bad line may be published already, which the error reports. So does the end by a
     signal.
     """
-    app.call(lambda service: service.get_topic(topic))
+    found = app.call(lambda service: service.get_topic(topic))
+    form = replace(form, why_not=why_not_by_schema(app, found))
     where = "standard input" if source == STANDARD_INPUT else source
     most = MAX_BATCH if app.settings.endpoint is None else MAX_REQUEST
     published = count = 0
     bad = None if bad_records is None else _BadRecords(bad_records, where)
+
+    def publish_part(part: Batch) -> None:
+        nonlocal published, count
+        with signals.put_off():
+            app.call(partial(_send, topic, part.messages))
+            published, count = published + len(part), count + 1
+
     try:
         if bad is None and Path(source).is_file():  # a file can be read twice
             with open_lines(source) as lines:
                 for _ in batches(lines, form, where, most):
                     pass
+            form = replace(form, why_not=None)  # all lines fit
         with _lines(source) as lines:
             for batch in batches(lines, form, where, most, bad):
-                with signals.put_off():
-                    app.call(partial(_send, topic, batch))
-                    published, count = published + len(batch), count + 1
+                _publish_what_fits(batch, publish_part, where, bad)
     except BaseException as error:
         if published:
             app.print_status(f"Published {counted(published, 'message')} to [{topic}] before that.")
@@ -198,6 +210,38 @@ def _publish_lines(
     app.print_status(f"Published {counted(published, 'message')} to [{topic}]{wording}.")
     if bad is not None and bad.count:
         app.print_status(f"Added {counted(bad.count, 'bad record')} to [{bad_records}].")
+
+
+def _publish_what_fits(
+    batch: Batch, publish: Callable[[Batch], None], source: str, bad: OnBadRecord | None
+) -> None:
+    """Publish a batch, in parts if it has messages that are refused."""
+    waiting = [batch]
+    while waiting:
+        part = waiting.pop()
+        try:
+            publish(part)
+        except InvalidArgument as error:
+            waiting += _without_refused(part, error, source, bad)
+
+
+def _without_refused(
+    batch: Batch, error: InvalidArgument, source: str, on_bad_record: OnBadRecord | None
+) -> list[Batch]:
+    """Return what is left of a batch without the message that its publish refused, the last first.
+
+    Its record is a bad one; where these are not kept, the error names it. Nothing of the batch was
+    published.
+    """
+    refused = refused_message(str(error))
+    if refused is None or refused[0] >= len(batch):
+        raise error
+    index, why = refused
+    record = batch.records[index]
+    if on_bad_record is None:
+        raise InvalidArgument(f"{source}: {record.place}: {why}") from None
+    on_bad_record(record.place, record.data, why)
+    return [part for part in (batch.part(index + 1), batch.part(0, index)) if part]
 
 
 class _BadRecords:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,7 +24,9 @@ from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound, P
 from pubsub_delta.operations.find import FoundMessage, MessageSearch
 from pubsub_delta.policy.ack_ids import is_message_id
 from pubsub_delta.policy.message_queries import MessageQuery
+from pubsub_delta.policy.messages import refused_message
 from pubsub_delta.policy.schemas.validation import (
+    ATTRIBUTES,
     ENCODING_ATTRIBUTE,
     NAME_ATTRIBUTE,
     REVISION_ATTRIBUTE,
@@ -226,11 +228,12 @@ def publish_again(
                     group.topic.name, list(map(_original, group.messages)), if_unchanged=group.topic
                 )
             except PubSubError as error:
+                named = _with_id(error, group.messages)
                 if not pairs:
-                    raise
+                    raise named from None
                 pairs.append(  # an error alone would invite to publish the others twice
                     f"{len(group.messages):,} not published to {console.short(group.topic.name)}: "
-                    f"{readable(str(error))}"
+                    f"{readable(str(named))}"
                 )
                 continue
             pairs.append(
@@ -247,10 +250,21 @@ def publish_again(
     )
 
 
+def _with_id(error: PubSubError, messages: Sequence[FoundMessage]) -> PubSubError:
+    """Return the error of a publish; one that names a message of it names that by its ID."""
+    refused = refused_message(str(error))
+    if refused is None:
+        return error
+    index, why = refused
+    return InvalidArgument(f"message {messages[index].message_id}: {why}")
+
+
 def _original(message: FoundMessage) -> Message:
-    kept = {k: v for k, v in message.attributes.items() if not k.startswith(DEAD_LETTER_PREFIX)}
+    """Return a message as it was sent, without what forwarding and a schema have added."""
+    sent = {k: v for k, v in message.attributes.items() if k not in ATTRIBUTES}
+    kept = {k: v for k, v in sent.items() if not k.startswith(DEAD_LETTER_PREFIX)}
     if not kept and not message.data:  # an empty message is not accepted
-        kept = message.attributes
+        kept = sent
     return Message(message.data, kept, message.ordering_key)
 
 
@@ -266,8 +280,6 @@ def editable(message: FoundMessage) -> tuple[dict[str, str], list[str]]:
     }  # fmt: skip
     pairs, left_out = {}, []
     for key, value in original.attributes.items():
-        if key in _OF_SCHEMAS:
-            continue
         if fits_line(key, value):
             pairs[key] = value
         else:
@@ -277,9 +289,6 @@ def editable(message: FoundMessage) -> tuple[dict[str, str], list[str]]:
     else:
         left_out.append("the ordering key")
     return {**values, "attributes": pairs_text(pairs)}, left_out
-
-
-_OF_SCHEMAS = (ENCODING_ATTRIBUTE, NAME_ATTRIBUTE, REVISION_ATTRIBUTE)
 
 
 def _text_in_form(data: bytes) -> str | None:

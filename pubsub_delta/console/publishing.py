@@ -13,8 +13,8 @@ from pubsub_delta.console.context import console_of
 from pubsub_delta.console.forms import Form, InvalidField, PostedForm, pairs, redisplay_with
 from pubsub_delta.console.message_page import editable, message_of
 from pubsub_delta.console.responses import RequiresWrite, redirect_with_flash, render, run_job
-from pubsub_delta.errors import FailedPrecondition, NotFound
-from pubsub_delta.policy.messages import FIELD_OF_RULE, broken_rule
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound, PubSubError
+from pubsub_delta.policy.messages import FIELD_OF_RULE, broken_rule, refused_message
 from pubsub_delta.resources import Message
 
 router = APIRouter()
@@ -74,8 +74,14 @@ def publish(request: Request, id_: str, form: PostedForm) -> Response:
         f"Publishing a message to {id_}",
         lambda: store.publish(id_, [message]).message_ids[0],
         partial(_published, id_=id_, stays=form["next"] == "another"),
-        lambda asked, error: _form_page(asked, form.add_error(error, _FIELDS), id_),
+        lambda asked, error: _form_page(asked, form.add_error(_of_field(error), _FIELDS), id_),
     )
+
+
+def _of_field(error: PubSubError) -> PubSubError:
+    """Return the error of a publish; one of the form's message begins with its field."""
+    refused = refused_message(str(error))
+    return error if refused is None else InvalidArgument(f"{refused[1]}; nothing was published")
 
 
 def _published(request: Request, made: str, id_: str, stays: bool) -> Response:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pubsub_delta.delivery.sources import source
 from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.ids import Ids
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import delivery, replay
 from pubsub_delta.policy.ack_ids import AckId, parse_ack_id
@@ -18,7 +19,7 @@ from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.delivery import Outcomes
 from pubsub_delta.policy.fields import check_new_deadline
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.resources import AckResult, Ids, Subscription
+from pubsub_delta.resources import AckResult, Subscription
 from pubsub_delta.tables.arrow_types import is_text
 from pubsub_delta.tables.store import Tables
 

@@ -12,10 +12,11 @@ import pyarrow as pa
 from pubsub_delta.delivery.message_rows import checked_rows
 from pubsub_delta.delivery.schemas import validated, validator_of
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
+from pubsub_delta.ids import Ids
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.schemas.validation import SchemaValidator
 from pubsub_delta.policy.transactions import OWN
-from pubsub_delta.resources import Ids, Topic
+from pubsub_delta.resources import Topic
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.messages.commits import Commit
 from pubsub_delta.tables.messages.messages import Messages

@@ -6,6 +6,7 @@ cases in the tests holds the two together.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from pubsub_delta.errors import InvalidArgument
@@ -31,6 +32,9 @@ BAD_KEY = (
 )
 BAD_VALUE = f"an attribute value is a string of at most {MAX_VALUE_BYTES} bytes"
 BAD_ORDERING_KEY = f"an ordering key is at most {MAX_ORDERING_KEY_BYTES} bytes"
+
+_NOTHING = "; nothing was published"
+_OF_A_MESSAGE = re.compile(rf"messages\[([0-9]+)\](?:\.|: )(.*?)(?:{_NOTHING})?", re.DOTALL)
 
 _SURE_ATTRIBUTES = 10
 _SURE_DATA = (
@@ -110,8 +114,20 @@ def as_message(value: object, index: int) -> Message:
     rule = broken_rule(value)
     if rule is not None:
         fault = _fault(value, rule)
-        raise InvalidArgument(f"messages[{index}]: {fault}: {rule}; nothing was published")
+        raise InvalidArgument(f"messages[{index}]: {fault}: {rule}{_NOTHING}")
     return value
+
+
+def refused_message(error: str) -> tuple[int, str] | None:
+    """Return which message of a request an error names, and the reason; None if it names none.
+
+    The error is that of a publish, here or by a server.
+
+    >>> refused_message("messages[7].data: it does not fit; nothing was published")
+    (7, 'data: it does not fit')
+    """
+    found = _OF_A_MESSAGE.fullmatch(error)
+    return None if found is None else (int(found[1]), found[2])
 
 
 def _fault(message: Message, rule: str) -> str:

@@ -114,8 +114,8 @@ BUGS_OF_A_SEVENTH_OUTSIDER_AT_SURFACES = (
         "later-groups-unpublished",
         "A failure of a second topic hides that messages were published to the first.",
         "console/message_page.py",
-        "                if not pairs:\n                    raise\n",
-        "                raise\n",
+        "                if not pairs:\n                    raise named from None\n",
+        "                raise named from None\n",
     ),
     Bug(
         "sort-stays-on-its-page",

@@ -152,8 +152,8 @@ BUGS_OF_INTERRUPTS = (
         "signal-before-a-publish-is-counted",
         "publish --from that is ended when a batch has landed does not count it.",
         "cli/publish.py",
-        "                with signals.put_off():\n",
-        "                if True:\n",
+        "        with signals.put_off():\n",
+        "        if True:\n",
     ),
     Bug(
         "no-free-files-ends-consumers",
@@ -300,7 +300,7 @@ BUGS_OF_INTERRUPTS = (
     Bug(
         "ids-are-not-pickled",
         "A worker of a pool cannot return which messages it has published or acknowledged.",
-        "resources.py",
+        "ids.py",
         "        return Ids.of, (tuple(self),)\n",
         "        return Ids, (self._count, self._make)\n",
     ),

@@ -183,8 +183,8 @@ BUGS_OF_ONE_MORE_OUTSIDER = (
         "size-of-a-batch-goes-on",
         "After the bytes of one batch each line of a file is published by a commit of its own.",
         "cli/message_lines.py",
-        "            batch, size = [], 0\n",
-        "            batch = []\n",
+        "            batch, size = Batch(), 0\n",
+        "            batch = Batch()\n",
     ),
     Bug(
         "earlier-failures-of-ack-ids",

@@ -1,4 +1,4 @@
-"""The tests that are nearest to each module of policy."""
+"""The tests that are nearest to each module of policy, and to the values that it uses."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ TABLE_WRITES = (
 )
 
 NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
+    "ids.py": ("resources", "lanes/test_pickling"),
     "policy/json_fields.py": ("find",),
     "policy/message_queries.py": ("wrong_arguments", "find"),
     "policy/ack_ids.py": ("ack_ids",),
@@ -84,13 +85,14 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
     "policy/view_names.py": ("view_names",),
     "policy/preconditions.py": ("if_unchanged",),
     "policy/schemas/avro.py": (
+        "schema_avro_binary",
         "schema_avro",
         "schema_defaults",
         "schema_logical_types",
         "schema_sizes",
         "schema_typing",
     ),
-    "policy/schemas/avro_binary.py": ("schema_avro", "schema_sizes"),
+    "policy/schemas/avro_binary.py": ("schema_avro_binary", "schema_avro", "schema_sizes"),
     "policy/schemas/avro_json.py": ("schema_avro",),
     "policy/schemas/avro_resolution.py": ("schema_logical_types", "schema_typing"),
     "policy/schemas/validation.py": ("schema_typing", "schema_publishing"),

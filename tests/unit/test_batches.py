@@ -13,11 +13,12 @@ import pytest
 from pubsub_delta.batches import PulledBatch
 from pubsub_delta.clock import ManualClock
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.ids import Ids
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import acknowledge
 from pubsub_delta.operations.acknowledge import AckTargets
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.resources import AckResult, DeadLetterPolicy, Ids, RetryPolicy
+from pubsub_delta.resources import AckResult, DeadLetterPolicy, RetryPolicy
 from pubsub_delta.tables.schemas import BATCH
 from tests.unit.builders import START, at
 from tests.unit.in_memory import LETTERS, TOPIC, InMemory

@@ -16,12 +16,12 @@ from pubsub_delta.cli.main import cli
 from pubsub_delta.cli.settings import Settings, read_settings
 from pubsub_delta.clock import ManualClock
 from pubsub_delta.errors import InvalidArgument, NotFound
+from pubsub_delta.ids import Ids
 from pubsub_delta.operations.maintain import MaintenanceReport
 from pubsub_delta.resources import (
     AckResult,
     DeadLetterPolicy,
     ExpirationPolicy,
-    Ids,
     Message,
     Page,
     RetryPolicy,

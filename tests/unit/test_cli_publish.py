@@ -222,7 +222,7 @@ def test_lines_are_published_in_batches_of_a_server_s_limits(terminal: Terminal)
 def test_a_line_ends_with_its_last_carriage_return_and_no_other() -> None:
     r"""A line ends with ``\n`` or ``\r\n``: what is before that is data."""
     (batch,) = batches([b"a\r\r\n", b"b\r\n", b"c\n", b"d\r"], LineFormat(), "-", 100)
-    assert [each.data for each in batch] == [b"a\r", b"b", b"c", b"d\r"]
+    assert [each.data for each in batch.messages] == [b"a\r", b"b", b"c", b"d\r"]
 
 
 def test_a_batch_that_failed_is_not_told_as_published(

@@ -17,7 +17,8 @@ from pubsub_delta.cli.application import App
 from pubsub_delta.cli.main import cli
 from pubsub_delta.cli.rest import received_record
 from pubsub_delta.errors import Aborted, DataLoss
-from pubsub_delta.resources import AckResult, Ids, ReceivedMessage
+from pubsub_delta.ids import Ids
+from pubsub_delta.resources import AckResult, ReceivedMessage
 from tests.unit.serving_world import Terminal, WorldBackend, served
 from tests.unit.test_cli_arguments import NOW, SUBSCRIPTIONS, Noting, run
 

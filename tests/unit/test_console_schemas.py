@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("fastapi")
 pytest.importorskip("fastavro")
 
-from pubsub_delta import Encoding, InvalidArgument, NotFound, SchemaSettings
+from pubsub_delta import Encoding, InvalidArgument, Message, NotFound, SchemaSettings
 from pubsub_delta.console import message_page
 from tests.unit.browsing import Browser, words
 from tests.unit.schema_cases import (
@@ -52,6 +52,44 @@ def test_what_does_not_fit_is_told_beside_the_form(browser: Browser) -> None:
     assert browser.store.peek("first") == []
     browser.post("/topics/flights/publish", {"data": UTAH.decode()})
     assert [each.data for each in browser.store.peek("first")] == [UTAH]
+
+
+def test_what_does_not_fit_is_told_at_its_field(browser: Browser) -> None:
+    answer = browser.post("/topics/flights/publish", {"data": NO_STATE.decode()})
+    assert "This could not be done" not in words(answer.text)
+    (told,) = re.findall(r'<p class="error"[^>]*>([^<]*does not fit[^<]*)</p>', answer.text)
+    assert told.startswith("it does not fit schema projects/local/schemas/states in JSON: ")
+    assert told.endswith("; nothing was published")
+
+
+def test_messages_of_a_topic_with_a_schema_are_published_again(browser: Browser) -> None:
+    """Console: a message is published again as its publisher sent it: the topic adds the rest."""
+    sent = Message(UTAH, {"n": "1"}, "k")
+    (number,) = browser.store.publish("flights", [sent]).message_ids
+    browser.store.commit_schema("states", AVRO)
+    answer = browser.post(f"/topics/flights/publish-again?message_id={number}")
+    assert "1 published again" in words(answer.text)
+    first, again = browser.store.pull("first")
+    assert (again.data, again.ordering_key) == (UTAH, "k")
+    assert again.attributes.keys() == first.attributes.keys()
+    revisions = [each.attributes["googclient_schemarevisionid"] for each in (first, again)]
+    assert revisions[0] != revisions[1]
+
+
+def test_a_message_that_is_refused_when_it_is_published_again_is_named_by_its_id(
+    browser: Browser,
+) -> None:
+    numbers = [browser.store.publish("flights", [UTAH]).message_ids[0]]
+    browser.store.update_topic("flights", schema_settings=None)
+    numbers += browser.store.publish("flights", [NO_STATE]).message_ids
+    settings = SchemaSettings("states", "JSON")
+    browser.store.update_topic("flights", schema_settings=settings)
+    ids = "&".join(f"message_id={each}" for each in numbers)
+    answer = browser.post(f"/topics/flights/publish-again?{ids}")
+    assert answer.status_code == 400
+    assert f"message {numbers[1]}: data: it does not fit schema" in words(answer.text)
+    assert "messages[" not in answer.text
+    assert len(browser.store.peek("first")) == 2
 
 
 def test_an_edit_of_a_topic_leaves_its_schema(browser: Browser) -> None:

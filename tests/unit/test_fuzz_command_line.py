@@ -18,8 +18,9 @@ from pubsub_delta.cli.printing import render
 from pubsub_delta.cli.session import connect
 from pubsub_delta.cli.shell_lines import Shell
 from pubsub_delta.clock import ManualClock
+from pubsub_delta.ids import Ids
 from pubsub_delta.operations.maintain import MaintenanceReport
-from pubsub_delta.resources import AckResult, Ids, Page
+from pubsub_delta.resources import AckResult, Page
 from tests.unit.hostile import is_refusal, outcome, texts
 from tests.unit.test_cli_arguments import NOW, SCHEMA, SNAPSHOT, TOPIC, Noting
 from tests.unit.test_cli_formats import subscription

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pubsub_delta.ids import Ids
 from pubsub_delta.resources import (
     AckResult,
     BatchSettings,
     DeadLetterPolicy,
     ExpirationPolicy,
     FlowControl,
-    Ids,
     LimitExceededBehavior,
     Message,
     NoWrapper,
@@ -74,6 +74,27 @@ def test_ids_behave_like_the_list_of_them(plain: list[str], part: slice) -> None
     assert [ids[place] for place in range(-len(plain), len(plain))] == plain * 2
     assert list(reversed(ids)) == plain[::-1]
     assert bool(ids) == bool(plain)
+
+
+@given(texts, st.integers(-7, 7), st.none() | st.integers(-7, 7))
+def test_an_id_is_found_where_the_list_has_it(
+    plain: list[str], start: int, stop: int | None
+) -> None:
+    ids, end = Ids.of(plain), len(plain) if stop is None else stop
+    for each in {*plain, "another"}:
+        if each in plain[start:end]:
+            assert ids.index(each, start, stop) == plain.index(each, start, end)
+        else:
+            with pytest.raises(ValueError, match="not among the ids"):
+                ids.index(each, start, stop)
+
+
+def test_a_search_among_ids_takes_one_pass() -> None:
+    """A publish has ten million: with a pass for each of them a search takes days."""
+    many = Written(1000)
+    assert many.ids.index("999") == 999
+    assert [*reversed(many.ids)] == [*many.ids][::-1]
+    assert many.written == 3000
 
 
 @pytest.mark.parametrize("place", [2, -3, 100])

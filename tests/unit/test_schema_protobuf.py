@@ -53,7 +53,7 @@ def test_messages_of_the_schema_fit(data: bytes, encoding: Encoding) -> None:
         (b"\xff", BINARY, "invalid message"),
         (b"\x0a\x04Uta", BINARY, "invalid message"),
         (b"\x0a\x01\xff", BINARY, "invalid message"),
-        (b"\x10\x01", BINARY, "a field that is not in the schema"),
+        (b"\x10\x01", BINARY, "a field that is not in the schema: 2$"),
         (b"", JSON, "invalid JSON"),
         (b"\xff", JSON, "invalid UTF-8"),
         (b"[]", JSON, "invalid message"),
@@ -71,8 +71,25 @@ def test_others_do_not(data: bytes, encoding: Encoding, told: str) -> None:
 def test_an_unknown_field_within_a_message_does_not_fit() -> None:
     codec = compiled(proto3("message I { int32 n = 1; } I i = 1;"))
     codec.check(b"\x0a\x02\x08\x01", BINARY)
-    with pytest.raises(SchemaMismatch, match="not in the schema"):
+    with pytest.raises(SchemaMismatch, match=r"not in the schema: i\.2$"):
         codec.check(b"\x0a\x02\x10\x01", BINARY)
+
+
+@pytest.mark.parametrize(
+    ("field", "data"),
+    [
+        ("int32 n = 1;", b"\x10\x01"),
+        ("repeated I i = 1;", b"\x0a\x02\x08\x01\x0a\x02\x10\x01"),
+        ("map<string, I> i = 1;", b"\x0a\x04\x12\x02\x10\x01"),
+        ("map<string, int32> i = 1; I j = 2;", b"\x0a\x02\x10\x01\x12\x02\x10\x01"),
+    ],
+)
+def test_an_unknown_field_is_named_by_the_fields_around_it(field: str, data: bytes) -> None:
+    """Schemas: "The error names the message and the field"."""
+    codec = compiled(proto3("message I { int32 n = 1; }" + field))
+    where = {"n": "2", "j": "j.2"}.get(field.split(" = ")[-2][-1], "i.2")
+    with pytest.raises(SchemaMismatch, match=f"not in the schema: {where}$"):
+        codec.check(data, BINARY)
 
 
 @pytest.mark.parametrize(("data", "encoding"), [(b"", BINARY), (b"{}", JSON)])

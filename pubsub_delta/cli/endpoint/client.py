@@ -24,12 +24,12 @@ from pubsub_delta.cli.endpoint.methods import (
 from pubsub_delta.cli.endpoint.schemas import EndpointSchemas
 from pubsub_delta.cli.settings import Settings
 from pubsub_delta.clock import to_micros
+from pubsub_delta.ids import Ids
 from pubsub_delta.policy.ack_ids import parse_ack_id
 from pubsub_delta.policy.fields import check_labels, check_max_messages, check_new_deadline
 from pubsub_delta.policy.messages import as_message
 from pubsub_delta.resources import (
     AckResult,
-    Ids,
     Message,
     ReceivedMessage,
     Snapshot,

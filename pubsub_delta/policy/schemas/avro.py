@@ -9,7 +9,6 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime, time
 from decimal import Decimal
 from functools import cached_property
@@ -20,9 +19,16 @@ from uuid import UUID
 import fastavro
 from avro import schema as rules
 from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
+from fastavro.validation import validate
 
 from pubsub_delta.errors import InvalidArgument, first_line
-from pubsub_delta.policy.schemas.avro_binary import Walker, check_empty, must_be_walked
+from pubsub_delta.policy.schemas.avro_binary import (
+    BITS,
+    Walker,
+    check_empty,
+    fits,
+    must_be_walked,
+)
 from pubsub_delta.policy.schemas.avro_defaults import read_defaults
 from pubsub_delta.policy.schemas.avro_json import JsonReader
 from pubsub_delta.policy.schemas.avro_resolution import as_reader, as_writer
@@ -112,6 +118,7 @@ class AvroCodec:
         self._json = JsonReader(self.schema, self.named)
         self._walker = Walker(self.schema, self.named)
         self._is_walked = must_be_walked(self.schema, self.named)
+        self._has_ints = _uses(self._given, "int")
 
     @cached_property
     def fields(self) -> RecordOf:
@@ -125,8 +132,12 @@ class AvroCodec:
         else:
             # Avro: a number is a date beyond what Python has, or a text no UUID, and is valid data.
             read = self._read(data, self._plain)
-            if not self._is_walked and not self._writes(read, data):
-                self._walker.check(data)  # extra bytes, wrong indexes, or blocks with sizes
+            if not self._is_walked and not (self._is_of_bits(read) and self._writes(read, data)):
+                self._walker.check(data)  # extra bytes, wrong indexes or numbers, blocks with sizes
+
+    def _is_of_bits(self, datum: Any) -> bool:
+        """Return whether a datum has no ``int`` of more than 32 bits: ``fastavro`` reads any."""
+        return not self._has_ints or validate(datum, self._plain, raise_errors=False)
 
     def _writes(self, datum: Any, data: bytes) -> bool:
         """Return whether data is how ``fastavro`` writes a datum.
@@ -175,19 +186,13 @@ class AvroCodec:
     def _read(self, data: bytes, schema: Any, reader: Any = None) -> Any:
         if self._is_walked:
             self._walker.check(data)
-        with _reading():
+        try:
             return fastavro.schemaless_reader(BytesIO(data), schema, reader)
-
-
-@contextmanager
-def _reading() -> Iterator[None]:
-    """Raise SchemaMismatch for whatever ``fastavro`` raises."""
-    try:
-        yield
-    except SchemaMismatch:
-        raise
-    except Exception as error:
-        raise SchemaMismatch(f"invalid Avro data: {first_line(error)}") from None
+        except SchemaMismatch:
+            raise
+        except Exception as error:
+            self._walker.check(data)  # it names the field
+            raise SchemaMismatch(f"invalid Avro data: {first_line(error)}") from None
 
 
 def _parsed(given: Any) -> Any:
@@ -210,6 +215,16 @@ def _without(given: Any, is_dropped: Callable[[Any], bool]) -> Any:
         for name, inner in given.items()
         if name not in dropped
     }
+
+
+def _uses(given: Any, kind: str) -> bool:
+    """Return whether a definition uses a type by its name."""
+    if isinstance(given, list):
+        return any(_uses(each, kind) for each in given)
+    if not isinstance(given, dict):
+        return bool(given == kind)
+    parts = [given.get(name) for name in ("type", "items", "values", "fields")]
+    return _uses(parts, kind)
 
 
 def _is_ignored(schema: Any) -> bool:
@@ -273,9 +288,11 @@ class _Types:
 
 
 def valued(value: Any, type_: FieldType) -> Any:
-    """Convert a value to the type of its column."""
+    """Convert a value to the type of its column; SchemaMismatch if it is larger."""
     if value is None:
         return None
+    if type_ == "int" and not fits(value, "int"):  # earlier versions have accepted such data
+        raise SchemaMismatch(f"invalid Avro data: {value} has more than {BITS['int']} bits")
     if isinstance(type_, RecordOf):
         return {name: valued(value[name], inner) for name, inner in type_.fields}
     if isinstance(type_, ListOf):

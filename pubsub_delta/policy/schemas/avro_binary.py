@@ -15,6 +15,8 @@ MOST_LEVELS = 100
 """The depth of nested records, as in Protocol Buffers."""
 _MOST_EMPTY_ITEMS = 10_000
 _SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
+BITS = {"int": 32, "long": 64}
+"""The sizes of Avro's whole numbers, with their sign."""
 _MOST_DIGITS = 10
 """Bytes of an encoded 64-bit number."""
 
@@ -96,6 +98,23 @@ def resolved(schema: Any, named: Mapping[str, Any]) -> Any:
             return schema
 
 
+def fits(number: int, kind: str) -> bool:
+    """Return whether a number is one of a type of whole numbers.
+
+    >>> fits(2**31 - 1, "int"), fits(2**31, "int"), fits(2**31, "long")
+    (True, False, True)
+    """
+    return -(1 << BITS[kind] - 1) <= number < 1 << BITS[kind] - 1
+
+
+class _Misfit(Exception):
+    """Why a value does not fit, and the fields that lead to it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.path: list[str] = []
+
+
 class Walker:
     """Checks data against a schema, without building values.
 
@@ -109,8 +128,12 @@ class Walker:
         self._named = named
 
     def check(self, data: bytes) -> None:
-        """Raise SchemaMismatch unless data is one value of the schema, not nested too deeply."""
-        end = self._pass(self._schema, data, 0, 0)
+        """Raise SchemaMismatch, with the field, unless data is one value, not nested too deeply."""
+        try:
+            end = self._pass(self._schema, data, 0, 0)
+        except _Misfit as why:
+            where = f"field {'.'.join(why.path)!r}: " if why.path else ""
+            raise SchemaMismatch(f"invalid Avro data: {where}{why}") from None
         if end < len(data):
             raise SchemaMismatch(f"invalid Avro data: {len(data) - end} bytes are left over")
 
@@ -123,16 +146,23 @@ class Walker:
         kind = schema["type"] if isinstance(schema, dict) else schema
         if kind in ("record", "error"):
             if level == MOST_LEVELS:
-                raise SchemaMismatch(f"it is nested too deeply: {MOST_LEVELS} levels are accepted")
+                raise _Misfit(f"it is nested too deeply: {MOST_LEVELS} levels are accepted")
             for field in schema["fields"]:
-                at = self._pass(field["type"], data, at, level + 1)
+                try:
+                    at = self._pass(field["type"], data, at, level + 1)
+                except _Misfit as why:
+                    why.path.insert(0, field["name"])
+                    raise
             return at
         if kind == "array":
             return self._blocks((schema["items"],), data, at, level)
         if kind == "map":
             return self._blocks(("string", schema["values"]), data, at, level)
         if kind in _SIZES:
-            return _to(at + _SIZES[kind], data)
+            end = _to(at + _SIZES[kind], data)
+            if kind == "boolean" and data[at] > 1:
+                raise _Misfit(f"{data[at]} is not one of 0 to 1")
+            return end
         if kind == "fixed":
             return _bytes(schema, data, at, schema["size"])
         number, at = _number(data, at)
@@ -140,6 +170,8 @@ class Walker:
             return _bytes(schema, data, at, _within(number, len(data) - at + 1))
         if kind == "enum":
             _within(number, len(schema["symbols"]))
+        elif kind in BITS and not fits(number, kind):
+            raise _Misfit(f"{number} has more than {BITS[kind]} bits")
         return at
 
     def _blocks(self, types: tuple[Any, ...], data: bytes, at: int, level: int) -> int:
@@ -155,7 +187,7 @@ class Walker:
                 for each in types:
                     at = self._pass(each, data, at, level)
                 if at == before and place == _MOST_EMPTY_ITEMS:
-                    raise SchemaMismatch(f"it claims {count:,} items without bytes")
+                    raise _Misfit(f"it claims {count:,} items without bytes")
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
@@ -167,22 +199,30 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
         found |= (byte & 0x7F) << (7 * digit)
         if byte < 0x80:
             return (found >> 1) ^ -(found & 1), at
-    raise SchemaMismatch("invalid Avro data: a number has too many bytes")
+    raise _Misfit("a number has too many bytes")
 
 
 def _bytes(schema: Any, data: bytes, at: int, size: int) -> int:
     end = _to(at + size, data)
-    check_digits(schema, data[at:end])
+    if schema == "string" or (isinstance(schema, dict) and schema["type"] == "string"):
+        try:
+            data[at:end].decode()
+        except UnicodeDecodeError as error:
+            raise _Misfit(f"invalid UTF-8 ({error.reason} at byte {error.start})") from None
+    try:
+        check_digits(schema, data[at:end])
+    except SchemaMismatch as why:
+        raise _Misfit(str(why)) from None
     return end
 
 
 def _within(index: int, count: int) -> int:
     if not 0 <= index < count:
-        raise SchemaMismatch(f"invalid Avro data: {index} is not one of 0 to {count - 1}")
+        raise _Misfit(f"{index} is not one of 0 to {count - 1}")
     return index
 
 
 def _to(end: int, data: bytes) -> int:
     if end > len(data):
-        raise SchemaMismatch("invalid Avro data: it ends too early")
+        raise _Misfit("it ends too early")
     return end

@@ -10,6 +10,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, json_format, messag
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.empty_pb2 import Empty
 from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, first_line
 from pubsub_delta.policy.schemas.json_data import read_json
@@ -180,7 +181,9 @@ class ProtobufCodec:
             size = message.ByteSize()
             message.DiscardUnknownFields()
             if message.ByteSize() != size:
-                raise SchemaMismatch("it has a field that is not in the schema")
+                unknown = _unknown_field(self._make.FromString(data), ())
+                named = f": {unknown}" if unknown else ""
+                raise SchemaMismatch(f"it has a field that is not in the schema{named}")
 
     def values(self, data: bytes, encoding: Encoding, reader: ProtobufCodec) -> dict[str, Any]:
         """Return the fields of a message, by the schema of another revision; SchemaMismatch."""
@@ -207,6 +210,23 @@ class ProtobufCodec:
             absent = ", ".join(message.FindInitializationErrors())
             raise SchemaMismatch(f"required field {absent} is missing")
         return message
+
+
+def _unknown_field(message: Any, within: tuple[str, ...]) -> str | None:
+    """Return the number of the first unknown field of a message, behind the fields around it."""
+    for each in UnknownFieldSet(message):
+        return ".".join((*within, str(each.field_number)))
+    for field, value in message.ListFields():
+        held = field.message_type
+        if held is not None and _is_map(field):
+            held, value = held.fields_by_name["value"].message_type, value.values()
+        elif held is not None and not field.is_repeated:
+            value = (value,)
+        for each in value if held is not None else ():
+            found = _unknown_field(each, (*within, field.name))
+            if found is not None:
+                return found
+    return None
 
 
 def _fields(
