@@ -19,4 +19,11 @@ BUGS_OF_A_READER_OF_SERVERS = (
         r"([01]\d|2[0-3]):[0-5]\d)",
         r"\d\d:[0-5]\d)",
     ),
+    Bug(
+        "token-and-a-wrong-clock",
+        "A token that a wrong clock cannot check ends a call with UNKNOWN and the name of a class.",
+        "server/tokens.py",
+        "except PubSubError as error:",
+        "except Unauthenticated as error:",
+    ),
 )

@@ -344,6 +344,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/schema_service.py": ("server_schemas",),
     "server/schema_wire.py": ("server_schemas",),
     "server/tokens.py": (
+        "server_odd_calls",
         "server_rest",
         "server_access",
         "server_answers",
