@@ -26,4 +26,11 @@ BUGS_OF_A_READER_OF_SERVERS = (
         "except PubSubError as error:",
         "except Unauthenticated as error:",
     ),
+    Bug(
+        "health-of-few-services",
+        "A health check of the service of IAM policies ends with NOT_FOUND.",
+        "server/serve.py",
+        'for service in ("", *grpc_services.SERVICES):',
+        'for service in ("", grpc_services.PUBLISHER, grpc_services.SUBSCRIBER):',
+    ),
 )

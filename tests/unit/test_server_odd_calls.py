@@ -9,13 +9,15 @@ import pytest
 
 pytest.importorskip("grpc")
 import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from pubsub_delta.clock import UTC, CheckedClock
 from pubsub_delta.server.authorization import store_authorizer
-from pubsub_delta.server.grpc_services import PUBLISHER
+from pubsub_delta.server.grpc_services import PUBLISHER, SERVICES
 from pubsub_delta.server.security import Security
 from tests.unit.access_files import ADMIN, TOPIC, write
 from tests.unit.raw_calls import refused
+from tests.unit.serving import LONG
 from tests.unit.serving_access import Caller
 from tests.unit.serving_world import WorldBackend, served
 
@@ -36,3 +38,12 @@ def test_a_token_that_cannot_be_checked_by_the_clock_is_told_so(tmp_path: Path) 
         backend.clock._now = datetime(9999, 6, 1, tzinfo=UTC)
         with refused("FAILED_PRECONDITION", "the clock of this process tells 9999"):
             caller.call(PUBLISHER, "GetTopic", topic=TOPIC)
+
+
+@pytest.mark.parametrize("service", ["", *SERVICES])
+def test_each_service_tells_its_health(service: str) -> None:
+    # "`grpc.health.v1.Health` | for the server and for each of its services"
+    with served(WorldBackend()) as address, grpc.insecure_channel(address) as channel:
+        ask = health_pb2.HealthCheckRequest(service=service)
+        told = health_pb2_grpc.HealthStub(channel).Check(ask, timeout=LONG)
+        assert told.status == health_pb2.HealthCheckResponse.SERVING
