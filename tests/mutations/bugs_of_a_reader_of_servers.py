@@ -33,4 +33,25 @@ BUGS_OF_A_READER_OF_SERVERS = (
         'for service in ("", *grpc_services.SERVICES):',
         'for service in ("", grpc_services.PUBLISHER, grpc_services.SUBSCRIBER):',
     ),
+    Bug(
+        "leases-shorter-than-deadlines",
+        "With exactly-once delivery a lease ends before its client's deadline if a server dies.",
+        "server/lease_lengths.py",
+        "return max(LONGEST_LEASE, longest_deadline + beyond)",
+        "return LONGEST_LEASE",
+    ),
+    Bug(
+        "given-before-it-is-covered",
+        "With exactly-once delivery what has waited is given for longer than its lease.",
+        "server/leaser.py",
+        "return not (self.exactly_once and self.extension_due(now))",
+        "return True",
+    ),
+    Bug(
+        "covered-too-late",
+        "With exactly-once delivery a lease is extended when it ends before its client's deadline.",
+        "server/lease_lengths.py",
+        "return max(_EXTENDED_AT, longest_deadline / length)",
+        "return _EXTENDED_AT",
+    ),
 )

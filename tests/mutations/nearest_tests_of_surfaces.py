@@ -179,8 +179,10 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "moved_deadlines",
         "server_leases",
         "server_seeks",
+        "server_odd_calls",
         "server_simulation",
     ),
+    "server/lease_lengths.py": ("server_leases", "server_odd_calls"),
     "server/sent_deliveries.py": ("server_leaser", "moved_deadlines"),
     "server/response_queue.py": (
         "server_response_queue",

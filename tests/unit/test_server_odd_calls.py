@@ -19,6 +19,7 @@ from tests.unit.access_files import ADMIN, TOPIC, write
 from tests.unit.raw_calls import refused
 from tests.unit.serving import LONG
 from tests.unit.serving_access import Caller
+from tests.unit.serving_calls import NAME, Calls, failing_exchanges, opening, running, soon
 from tests.unit.serving_world import WorldBackend, served
 
 
@@ -47,3 +48,76 @@ def test_each_service_tells_its_health(service: str) -> None:
         ask = health_pb2.HealthCheckRequest(service=service)
         told = health_pb2_grpc.HealthStub(channel).Check(ask, timeout=LONG)
         assert told.status == health_pb2.HealthCheckResponse.SERVING
+
+
+def kill(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the server say nothing more to the store."""
+
+    async def nothing(_: int) -> bool:
+        return False
+
+    monkeypatch.setattr(calls.hub.running(NAME), "_exchange", nothing)
+
+
+async def available_elsewhere(calls: Calls) -> list[bytes]:
+    """Return the data of what another process can pull."""
+    pulled = await calls.elsewhere(lambda: calls.other_process.pull(NAME))
+    return [each.data for each in pulled]
+
+
+@pytest.mark.parametrize("deadline", [10, 61, 90, 600])
+def test_with_exactly_once_delivery_a_deadline_outlives_the_server(
+    monkeypatch: pytest.MonkeyPatch, deadline: int
+) -> None:
+    # "What a client was given stays its own until its deadline, whoever serves", and with
+    # exactly-once delivery there is no window in which it may end before
+    async def test(calls: Calls) -> None:
+        await calls.publish("a")
+        await calls.pull(1)
+        kill(calls, monkeypatch)
+        calls.backend.clock.advance(deadline - 1)
+        assert await available_elsewhere(calls) == []
+        calls.backend.clock.advance(max(90 - deadline, 30) + 2)
+        assert await available_elsewhere(calls) == [b"a"]
+
+    running(test, enable_exactly_once_delivery=True, ack_deadline_seconds=deadline)
+
+
+def test_so_does_the_deadline_of_what_has_waited_for_its_client(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test(calls: Calls) -> None:
+        await calls.publish("a", "b")
+        stream = calls.stream(opening(max_outstanding_messages=1))
+        assert len((await anext(stream)).received_messages) == 1
+        found = calls.hub.running(NAME)
+        assert found is not None
+        await soon(lambda: len(found.leaser.assigner.waiting) == 1)
+        calls.backend.clock.advance(25)
+        await calls.pull(1)  # by a deadline of ten minutes, which the lease did not cover
+        await stream.aclose()  # type: ignore[attr-defined]
+        kill(calls, monkeypatch)
+        calls.backend.clock.advance(599)
+        assert await available_elsewhere(calls) == []
+
+    running(test, enable_exactly_once_delivery=True, ack_deadline_seconds=600)
+
+
+def test_a_server_whose_exchanges_fail_gives_away_no_lease_that_ends_too_soon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test(calls: Calls) -> None:
+        await calls.publish("a", "b")
+        stream = calls.stream(opening(max_outstanding_messages=1))
+        assert len((await anext(stream)).received_messages) == 1
+        found = calls.hub.running(NAME)
+        assert found is not None
+        await soon(lambda: len(found.leaser.assigner.waiting) == 1)
+        busy = failing_exchanges(monkeypatch)
+        busy += [None] * 3
+        calls.backend.clock.advance(31)
+        await calls.pull(1)
+        assert not busy, "it was extended before it was given"
+        await stream.aclose()  # type: ignore[attr-defined]
+
+    running(test, enable_exactly_once_delivery=True, ack_deadline_seconds=60)
