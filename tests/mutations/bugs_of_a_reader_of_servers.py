@@ -54,4 +54,11 @@ BUGS_OF_A_READER_OF_SERVERS = (
         "return max(_EXTENDED_AT, longest_deadline / length)",
         "return _EXTENDED_AT",
     ),
+    Bug(
+        "token-of-two-members",
+        "Whoever has a token that a policy file has for two members is the later one.",
+        "policy/access_files.py",
+        "if each.member != tokens[earlier].member:",
+        "if False:",
+    ),
 )
