@@ -61,4 +61,11 @@ BUGS_OF_A_READER_OF_SERVERS = (
         "if each.member != tokens[earlier].member:",
         "if False:",
     ),
+    Bug(
+        "pushed-after-a-seek",
+        "What a seek has voided is pushed, if its token was being signed.",
+        "server/pushing.py",
+        "if self.is_over or not delivery.is_outstanding:",
+        "if self.is_over:",
+    ),
 )
