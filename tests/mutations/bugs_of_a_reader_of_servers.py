@@ -68,4 +68,11 @@ BUGS_OF_A_READER_OF_SERVERS = (
         "if self.is_over or not delivery.is_outstanding:",
         "if self.is_over:",
     ),
+    Bug(
+        "traceback-of-broken-tls",
+        "Whoever breaks the TLS of a connection writes tracebacks into the log.",
+        "server/rest/connection.py",
+        "_BROKEN = (OSError, asyncio.TimeoutError, asyncio.IncompleteReadError)",
+        "_BROKEN = (ConnectionError, asyncio.TimeoutError, asyncio.IncompleteReadError)",
+    ),
 )

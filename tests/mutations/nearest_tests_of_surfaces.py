@@ -164,7 +164,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_access_changes",
         "server_command",
     ),
-    "server/rest/connection.py": ("rest_connection", "server_rest"),
+    "server/rest/connection.py": ("rest_connection", "server_rest", "server_odd_calls"),
     "server/rest/gateway.py": ("server_rest", "server_otel"),
     "server/rest/payload.py": ("rest_transcoding", "bodies_from_elsewhere"),
     "server/rest/transcoding.py": ("rest_transcoding", "rest_answers"),

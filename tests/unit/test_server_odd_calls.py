@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import socket
+import ssl
+import time
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -21,6 +26,7 @@ from tests.unit.serving import LONG
 from tests.unit.serving_access import Caller
 from tests.unit.serving_calls import NAME, Calls, failing_exchanges, opening, running, soon
 from tests.unit.serving_world import WorldBackend, served
+from tests.unit.test_server_command import certificate
 
 
 def test_a_token_that_cannot_be_checked_by_the_clock_is_told_so(tmp_path: Path) -> None:
@@ -121,3 +127,41 @@ def test_a_server_whose_exchanges_fail_gives_away_no_lease_that_ends_too_soon(
         await stream.aclose()  # type: ignore[attr-defined]
 
     running(test, enable_exactly_once_delivery=True, ack_deadline_seconds=60)
+
+
+def test_a_client_that_breaks_its_tls_is_left_without_a_traceback(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever can connect could fill the log otherwise, also without a token."""
+    proof, key = certificate(tmp_path)
+    security = Security(certificate=proof, key=key, token="secret")
+    with served(WorldBackend(), security=security) as address:
+        host, _, port = address.rpartition(":")
+        for begun in (b"", b"GET / HT"):
+            with socket.create_connection((host, int(port)), timeout=LONG) as carrier:
+                carrier.sendall(encrypted(carrier, begun))
+                time.sleep(0.1)  # it is read before what follows
+                carrier.sendall(b"\x17\x03\x03\x00\x20" + bytes(32))
+                with suppress(ConnectionError):
+                    while carrier.recv(65_536):
+                        pass
+        gc.collect()  # the end of a task that failed unseen
+    assert "Traceback" not in caplog.text
+    assert "SSL" not in caplog.text
+
+
+def encrypted(carrier: socket.socket, text: bytes) -> bytes:
+    """Shake hands by a connection; return a text as it is sent by it."""
+    trust = ssl.create_default_context()
+    trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+    come, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+    inside = trust.wrap_bio(come, sent)
+    while True:
+        try:
+            inside.do_handshake()
+            break
+        except ssl.SSLWantReadError:
+            carrier.sendall(sent.read())
+            come.write(carrier.recv(65_536))
+    inside.write(text)
+    return sent.read()
