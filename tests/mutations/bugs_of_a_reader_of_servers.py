@@ -75,4 +75,18 @@ BUGS_OF_A_READER_OF_SERVERS = (
         "_BROKEN = (OSError, asyncio.TimeoutError, asyncio.IncompleteReadError)",
         "_BROKEN = (ConnectionError, asyncio.TimeoutError, asyncio.IncompleteReadError)",
     ),
+    Bug(
+        "slice-holds-up-calls",
+        "While a table is written whose subscription has changed, no subscription is created.",
+        "server/table_writing.py",
+        "            running.end()\n",
+        "            await running.stop()\n",
+    ),
+    Bug(
+        "slice-after-its-end",
+        "A writer that has waited for its turn writes a slice though it has ended.",
+        "server/table_writing.py",
+        "if self._ended.is_set():  # while",
+        "if False:  # while",
+    ),
 )
