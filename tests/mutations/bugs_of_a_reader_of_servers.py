@@ -89,4 +89,25 @@ BUGS_OF_A_READER_OF_SERVERS = (
         "if self._ended.is_set():  # while",
         "if False:  # while",
     ),
+    Bug(
+        "token-that-nobody-can-send",
+        "A server starts with a token that no header carries, and refuses every call.",
+        "server/security.py",
+        "return bool(token) and token.isascii() and token.isprintable()",
+        "return bool(token) and token.isprintable()",
+    ),
+    Bug(
+        "byte-order-mark-in-a-token",
+        "A token of a text of Windows is told as one with wrong characters.",
+        "cli/token_files.py",
+        'decode("utf-8-sig")',
+        'decode("utf-8")',
+    ),
+    Bug(
+        "token-file-of-other-bytes",
+        "A token file that is no text is an unexpected failure.",
+        "cli/token_files.py",
+        "except (OSError, ValueError) as error:",
+        "except OSError as error:",
+    ),
 )

@@ -386,6 +386,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "datasource/source.py": ("lanes/test_data_source_filters",),
     "datasource/writer.py": ("delta/test_data_source_writes",),
     "cli/table_options.py": ("cli_endpoint",),
+    "cli/token_files.py": ("server_command",),
     "console/error_texts.py": ("unreadable_messages", "console_form_values"),
     "server/timing.py": ("server_polls", "server_gathering"),
 }
