@@ -110,4 +110,11 @@ BUGS_OF_A_READER_OF_SERVERS = (
         "except (OSError, ValueError) as error:",
         "except OSError as error:",
     ),
+    Bug(
+        "issuer-of-no-port",
+        "An issuer is accepted whose port is no number, so that nobody finds its keys.",
+        "server/push_tokens.py",
+        "is_reachable = bool(parts.hostname) and parts.port != 0",
+        "is_reachable = bool(parts.hostname)",
+    ),
 )

@@ -349,7 +349,13 @@ def test_a_file_that_cannot_be_written_is_told_unless_it_has_keys(
     assert "a new key could not be added" in caplog.text
 
 
-@pytest.mark.parametrize("url", ["pubsub.example.com", "ftp://a.example", "https://", "http://a?b"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("pubsub.example.com", "ftp://a.example", "https://", "http://a?b", "http://a?"),
+        *("http://a#", "http://[::1", "http://a:b", "http://a:99999", "http://a:0"),
+    ],
+)
 def test_an_issuer_is_a_url(url: str) -> None:
     with pytest.raises(InvalidArgument, match="push-issuer"):
         checked_issuer(url)
