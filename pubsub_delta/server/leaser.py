@@ -156,7 +156,9 @@ class Leaser:
         nothing is given while a lease that ends before it is not extended yet.
         """
         self.cover(consumers)
-        return not (self.exactly_once and self.extension_due(now))
+        covered = now + self._longest_deadline
+        leases = self.outstanding.leases.values() if self.exactly_once else ()
+        return all(lease.until >= covered for lease in leases)
 
     # Acks and deadlines of consumers
 

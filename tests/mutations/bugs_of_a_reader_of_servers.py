@@ -44,14 +44,14 @@ BUGS_OF_A_READER_OF_SERVERS = (
         "given-before-it-is-covered",
         "With exactly-once delivery what has waited is given for longer than its lease.",
         "server/leaser.py",
-        "return not (self.exactly_once and self.extension_due(now))",
+        "return all(lease.until >= covered for lease in leases)",
         "return True",
     ),
     Bug(
         "covered-too-late",
-        "With exactly-once delivery a lease is extended when it ends before its client's deadline.",
+        "With exactly-once delivery clients wait for an extension that could come before.",
         "server/lease_lengths.py",
-        "return max(_EXTENDED_AT, longest_deadline / length)",
+        "return max(_EXTENDED_AT, (length + longest_deadline) / 2 / length)",
         "return _EXTENDED_AT",
     ),
     Bug(
