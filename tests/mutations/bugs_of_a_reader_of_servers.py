@@ -117,4 +117,11 @@ BUGS_OF_A_READER_OF_SERVERS = (
         "is_reachable = bool(parts.hostname) and parts.port != 0",
         "is_reachable = bool(parts.hostname)",
     ),
+    Bug(
+        "dead-letter-topic-told-as-topic",
+        "An error of a dead-letter topic is told as one of the subscription's topic.",
+        "server/wire.py",
+        'full_name(policy.dead_letter_topic, "topic", "dead_letter_policy.dead_letter_topic")',
+        'full_name(policy.dead_letter_topic, "topic")',
+    ),
 )

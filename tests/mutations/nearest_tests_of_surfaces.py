@@ -109,6 +109,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_wire",
         "server_wire_outputs",
         "server_push_calls",
+        "server_partial_updates",
     ),
     "server/name_lookups.py": ("server_name_lookups",),
     "server/push_endpoint.py": (
