@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import F, Switch
 from pubsub_delta.cli.commands import Command
+from pubsub_delta.cli.token_files import read_token
 from pubsub_delta.clock import SystemClock
 
 if TYPE_CHECKING:  # the extra is needed where a console is asked for only
@@ -70,10 +71,9 @@ def console_access(options: Mapping[str, Any], prefix: str = "") -> ConsoleAcces
     from pubsub_delta.console.security import ConsoleAccess
 
     named = prefix.replace("-", "_")
-    file: Path | None = options[f"{named}token_file"]
     access = ConsoleAccess(
         host=options[f"{named}host"],
-        token=None if file is None else file.read_text(encoding="utf-8").strip(),
+        token=read_token(options[f"{named}token_file"], f"{prefix}token-file"),
         read_only=bool(options[f"{named}read_only"]),
         allowed_hosts=options[f"{named}allowed_host"],
     )

@@ -15,6 +15,7 @@ from pubsub_delta.cli.arguments import Switch
 from pubsub_delta.cli.commands import Command
 from pubsub_delta.cli.console import SERVE_PREFIX, access_options, console_in_thread
 from pubsub_delta.cli.times import parse_duration
+from pubsub_delta.cli.token_files import read_token
 from pubsub_delta.clock import CheckedClock, SystemClock
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     from pubsub_delta.server.security import Security, split_address
 
     host, port = split_address(host_port)
-    token, policy = options["token_file"], options["policy_file"]
+    policy = options["policy_file"]
     access = None
     if policy is not None:
         from pubsub_delta.server.authorization import store_authorizer
@@ -129,7 +130,7 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     security = Security(
         certificate=options["tls_certificate"],
         key=options["tls_key"],
-        token=None if token is None else token.read_text(encoding="utf-8").strip(),
+        token=read_token(options["token_file"], "token-file"),
         access=access,
         insecure=bool(options["insecure"]),
     )

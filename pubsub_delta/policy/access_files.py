@@ -70,10 +70,7 @@ def read_policy(document: Any) -> AccessPolicy:
     plain = _text(agent, "service_agent").replace("{project}", "project")
     _matching(_CALLER, plain, "service_agent", _A_CALLER)
     return AccessPolicy(
-        tokens=[
-            _token(each, f"tokens[{place}]")
-            for place, each in enumerate(_list(given.get("tokens", []), "tokens"))
-        ],
+        tokens=_tokens(given.get("tokens", [])),
         issuers=[
             _issuer(each, f"issuers[{place}]")
             for place, each in enumerate(_list(given.get("issuers", []), "issuers"))
@@ -83,6 +80,19 @@ def read_policy(document: Any) -> AccessPolicy:
         bindings=bindings,
         service_agent=agent,
     )
+
+
+def _tokens(given: Any) -> list[StaticToken]:
+    tokens = [_token(each, f"tokens[{place}]") for place, each in enumerate(_list(given, "tokens"))]
+    first: dict[str, int] = {}
+    for place, each in enumerate(tokens):
+        earlier = first.setdefault(each.sha256, place)
+        if each.member != tokens[earlier].member:
+            raise InvalidArgument(
+                f"tokens[{place}].sha256: it is that of tokens[{earlier}], of another member; a "
+                "token for each member is accepted"
+            )
+    return tokens
 
 
 def _token(given: Any, where: str) -> StaticToken:

@@ -128,7 +128,7 @@ class Outstanding(Generic[D, W]):
     """The leases of one consumer, and the ack requests for their messages.
 
     Args:
-        extended_at: the part of a lease that is left when it is extended.
+        extended_at: the part of a lease that is left when it is extended; it may be changed.
     """
 
     def __init__(self, extended_at: float) -> None:
@@ -138,7 +138,7 @@ class Outstanding(Generic[D, W]):
         """Bytes of the messages that were read and are outstanding."""
         self.expired: dict[Place, D] = {}
         """Deliveries whose deadline has passed; they are outstanding until a request is applied."""
-        self._extended_at = extended_at
+        self.extended_at = extended_at
         self._extending: dict[int, timedelta] = {}
         self.is_ending = False
         """Whether requests shorten all leases to the deadlines of clients."""
@@ -342,7 +342,7 @@ class Outstanding(Generic[D, W]):
         return [self.expired.pop(place) for place in places]
 
     def _is_due(self, lease: OutstandingLease[D], now: datetime) -> bool:
-        return lease.until - now < lease.length * self._extended_at
+        return lease.until - now < lease.length * self.extended_at
 
     def _return(self, delivery: D) -> list[D]:
         """Remove a delivery with the later ones of its key and lease, and return these."""

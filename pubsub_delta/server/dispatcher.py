@@ -106,6 +106,7 @@ class Dispatcher:
     def join(self, receiver: Receiver) -> None:
         """Begin to give messages to a consumer."""
         self._receivers[receiver.consumer] = receiver
+        self.leaser.cover(self._receivers)
         self._assign()
         self.poll()
 
@@ -215,7 +216,7 @@ class Dispatcher:
         if self.leaser.is_empty and not self._receivers:
             return None
         now = self._now()
-        if self._wanted(now):
+        if self._wanted(now) or self.leaser.extension_due(now):
             return 0
         if self._next_poll is None:
             return _TICK
@@ -344,9 +345,9 @@ class Dispatcher:
         return min(READ_BYTES, self.leaser.memory.room) if waiting < READ_BYTES else 0
 
     def _assign(self) -> None:
-        assigner = self.leaser.assigner
-        self.leaser.give_back_overdue(self._now())
-        while assigner.waiting and self._receivers:
+        assigner, now = self.leaser.assigner, self._now()
+        self.leaser.give_back_overdue(now)
+        while assigner.waiting and self._receivers and self.leaser.may_give(self._receivers, now):
             given = assigner.assign(self._receivers)
             if not given:
                 break

@@ -18,7 +18,7 @@ from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.dispatcher import Dispatcher
 from pubsub_delta.server.lease_journals import Abandoned, LeaseJournals
-from pubsub_delta.server.leaser import LEASE
+from pubsub_delta.server.lease_lengths import LEASE
 from pubsub_delta.server.publishing import Append, PublishBatcher
 from pubsub_delta.server.timing import Timing
 from pubsub_delta.server.tracing import Tracing, Untraced

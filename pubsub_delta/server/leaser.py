@@ -22,16 +22,11 @@ from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server.ack_failures import TRANSIENT
 from pubsub_delta.server.ack_futures import AckFuture
-from pubsub_delta.server.assigner import Assigner, Delivery
+from pubsub_delta.server.assigner import Assigner, Consumer, Delivery
+from pubsub_delta.server.lease_lengths import LEASE, extended_at, length_of_leases
 from pubsub_delta.server.memory import Memory
 from pubsub_delta.server.sent_deliveries import SentDeliveries
 
-LEASE = timedelta(seconds=12)
-"""The shortest lease."""
-LONGEST_LEASE = timedelta(seconds=90)
-"""The length of a lease if commits are slow. With exactly-once delivery it is the least, too:
-clients ask for a minute, and a new deadline beyond the lease takes a commit.
-"""
 MOST_PENDING = 500_000
 """The most ids of acknowledgements and new deadlines that wait to be written."""
 REMEMBERED_IDS = 100_000
@@ -41,23 +36,9 @@ clients repeat both; they also repeat ids without a response. A seek, a detach o
 the cache.
 """
 
-_EXTENDED_AT = 2 / 3
-_REQUESTS_IN_A_LEASE = 8
+_NO_TIME = timedelta(0)
 
 _Waiter: TypeAlias = tuple[str, AckFuture]
-
-
-def length_of_leases(slowest_request: timedelta, *, exactly_once: bool) -> timedelta:
-    """Return the length of leases: they outlast several requests as slow as the slowest one.
-
-    >>> length_of_leases(timedelta(seconds=0.1), exactly_once=False).total_seconds()
-    12.0
-    >>> length_of_leases(timedelta(seconds=4), exactly_once=False).total_seconds()
-    32.0
-    """
-    if exactly_once:
-        return LONGEST_LEASE
-    return min(max(LEASE, slowest_request * _REQUESTS_IN_A_LEASE), LONGEST_LEASE)
 
 
 class Leaser:
@@ -82,13 +63,13 @@ class Leaser:
         self.uid = uid
         self.exactly_once = exactly_once
         self.assigner = Assigner(ordered=ordered)
-        self.outstanding: Outstanding[Delivery, _Waiter] = Outstanding(_EXTENDED_AT)
+        self.outstanding: Outstanding[Delivery, _Waiter] = Outstanding(extended_at(LEASE, _NO_TIME))
         self._confirms = confirms
         self._sent = SentDeliveries()
         self._acknowledged: dict[str, None] = {}
         self._nacked: dict[str, None] = {}
         self._first_lease_id = 0
-        self._slowest_request = timedelta(0)
+        self._slowest_request = self._longest_deadline = _NO_TIME
 
     @property
     def acks(self) -> AckBuffer[_Waiter]:
@@ -100,7 +81,16 @@ class Leaser:
     @property
     def length(self) -> timedelta:
         """The present length of leases."""
-        return length_of_leases(self._slowest_request, exactly_once=self.exactly_once)
+        return length_of_leases(
+            self._slowest_request,
+            exactly_once=self.exactly_once,
+            longest_deadline=self._longest_deadline,
+        )
+
+    def cover(self, consumers: Iterable[Consumer]) -> None:
+        """Let leases outlast the deadlines of these consumers, with exactly-once delivery."""
+        seconds = max((each.ack_deadline_seconds for each in consumers), default=0)
+        self._longest_deadline = timedelta(seconds=seconds) if self.exactly_once else _NO_TIME
 
     def request_took(self, duration: timedelta) -> None:
         """Note how long a request took: a lease must outlast several slow ones."""
@@ -158,6 +148,17 @@ class Leaser:
         """How many messages wait for a consumer, read or not."""
         unread = (len(lease.unread) for lease in self.outstanding.leases.values())
         return len(self.assigner.waiting) + sum(unread)
+
+    def may_give(self, consumers: Iterable[Consumer], now: datetime) -> bool:
+        """Return whether messages may be given to these consumers now.
+
+        With exactly-once delivery a client's deadline holds if this server dies at that moment. So
+        nothing is given while a lease that ends before it is not extended yet.
+        """
+        self.cover(consumers)
+        covered = now + self._longest_deadline
+        leases = self.outstanding.leases.values() if self.exactly_once else ()
+        return all(lease.until >= covered for lease in leases)
 
     # Acks and deadlines of consumers
 
@@ -328,8 +329,10 @@ class Leaser:
     # Inside
 
     def _set_lengths(self) -> None:
+        length = self.length
+        self.outstanding.extended_at = extended_at(length, self._longest_deadline)
         for lease in self.outstanding.leases.values():
-            lease.length = self.length
+            lease.length = length
 
     def _settle(self, settled: list[Settled[_Waiter]]) -> None:
         for each in settled:

@@ -113,12 +113,20 @@ def checked_issuer(url: str | None) -> str | None:
     """
     if url is None:
         return None
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    if not _is_of_a_server(url):
         raise InvalidArgument(
             f"push-issuer: {url!r} is not a URL of a server; http:// and https:// are accepted"
         )
     return url.rstrip("/")
+
+
+def _is_of_a_server(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        is_reachable = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, or half of an IPv6 address
+        return False
+    return parts.scheme in ("http", "https") and is_reachable and not set(url) & set("?#")
 
 
 def _claims(

@@ -124,7 +124,8 @@ class Pusher:
             self._back_off(sent, UNSIGNED)
             self._give_back(delivery)
             return
-        if self.is_over:  # the endpoint was changed or removed while the token was signed
+        # While the token was signed the endpoint was changed, or a seek has voided the delivery.
+        if self.is_over or not delivery.is_outstanding:
             self._give_back(delivery)
             return
         request = push_request(config, self._subscription.name, delivery.received, token)

@@ -39,9 +39,10 @@ class Security:
             raise InvalidArgument(
                 "tls: a certificate and its key are accepted, or neither; one of them is missing"
             )
-        if self.token is not None and (not self.token or not self.token.isprintable()):
+        if self.token is not None and not _can_be_sent(self.token):
             raise InvalidArgument(
-                "token: it is empty or has control characters; other text is accepted"
+                "token: it is empty, or has characters that no client can send; printable ASCII "
+                "characters are accepted"
             )
         if self.token is not None and self.access is not None:
             raise InvalidArgument(
@@ -77,6 +78,11 @@ class Security:
             ) from None
         context.set_alpn_protocols(["http/1.1", "h2"])
         return context
+
+
+def _can_be_sent(token: str) -> bool:
+    """Return whether gRPC's metadata and HTTP's headers can carry a token."""
+    return bool(token) and token.isascii() and token.isprintable()
 
 
 def split_address(text: str) -> tuple[str, int]:

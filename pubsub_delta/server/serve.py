@@ -217,12 +217,7 @@ class Server:
             await asyncio.sleep(TAKE_OVER_SECONDS)
 
     async def _set_health(self, status: Any) -> None:
-        for service in (
-            "",
-            grpc_services.PUBLISHER,
-            grpc_services.SUBSCRIBER,
-            grpc_services.SCHEMA_SERVICE,
-        ):
+        for service in ("", *grpc_services.SERVICES):
             await self._health.set(service, status)
 
 

@@ -40,12 +40,14 @@ class TableWriter:
         name: str,
         topic: str,
         write: Callable[[], Awaitable[TableWrites]],
+        room: asyncio.Semaphore,
         counters: Counters,
         timing: Timing,
     ) -> None:
         self.topic = topic
         self._name = name
         self._write = write
+        self._room = room
         self._counters = counters
         self._timing = timing
         self._woken = asyncio.Event()
@@ -63,10 +65,14 @@ class TableWriter:
         """Check for messages now; a pause after a failure goes on."""
         self._woken.set()
 
-    async def stop(self) -> None:
-        """Finish the current slice, and end."""
+    def end(self) -> None:
+        """Begin no more slices. The current one is finished."""
         self._ended.set()
         self._woken.set()
+
+    async def stop(self) -> None:
+        """Finish the current slice, and end."""
+        self.end()
         await self._task
 
     async def _run(self) -> None:
@@ -74,7 +80,10 @@ class TableWriter:
         while not self._ended.is_set():
             self._woken.clear()
             try:
-                done = await self._write()
+                async with self._room:
+                    if self._ended.is_set():  # while it has waited for its turn
+                        return
+                    done = await self._write()
             except (NotFound, FailedPrecondition) as error:
                 logger.info("%s: nothing more is written to a table: %s", self._name, error)
                 return
@@ -123,6 +132,7 @@ class TableWriters(SubscriptionWorkers[TableWriter]):
         self._hub = hub
         self._timing = timing
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
+        self._ended: list[TableWriter] = []
         hub.listeners.append(self._published)
 
     def needs_worker(self, subscription: Subscription) -> bool:
@@ -150,18 +160,22 @@ class TableWriters(SubscriptionWorkers[TableWriter]):
                 name,
                 subscription.topic,
                 partial(self._write, name),
+                self._room,
                 self._hub.counters,
                 self._timing,
             )
 
     async def end_worker(self, name: str) -> None:
+        """Let a writer end. Nobody waits for its slice: that takes as long as its storage does."""
         running = self._workers.pop(name, None)
         if running is not None:
-            await running.stop()
+            running.end()
+            self._ended = [each for each in (*self._ended, running) if not each.is_over]
 
     async def end_workers(self) -> None:
         """Finish the slices that are being written."""
-        await asyncio.gather(*(each.stop() for each in self._workers.values()))
+        writers = (*self._workers.values(), *self._ended)
+        await asyncio.gather(*(each.stop() for each in writers))
 
     def _published(self, topic: str) -> None:
         """Wake the writers of a topic's subscriptions after a publish."""
@@ -171,5 +185,4 @@ class TableWriters(SubscriptionWorkers[TableWriter]):
 
     async def _write(self, name: str) -> TableWrites:
         backend = self._hub.backend
-        async with self._room:
-            return await backend.administer(backend.write_table, name)
+        return await backend.administer(backend.write_table, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hmac import compare_digest
 from typing import Any, Protocol
 
+from pubsub_delta.errors import PubSubError
 from pubsub_delta.server.grpc_services import grpc, health
 from pubsub_delta.server.security import Security
 from pubsub_delta.server.status import Unauthenticated, abort
@@ -50,13 +51,13 @@ class TokenInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self._tokens = tokens
 
     async def intercept_service(self, continuation: Any, details: Any) -> Any:
-        """Pass a call on, or end it with UNAUTHENTICATED."""
+        """Pass a call on, or end it with the error of its token."""
         handler = await continuation(details)
         if handler is None or details.method.startswith(f"/{health.SERVICE_NAME}/"):
             return handler
         try:
             self._tokens.authenticate(dict(details.invocation_metadata).get("authorization", ""))
-        except Unauthenticated as error:
+        except PubSubError as error:  # a token that expires cannot be checked by a wrong clock
             return _refusing(handler, error)
         return handler
 
@@ -65,7 +66,7 @@ def _bytes(text: str | bytes) -> bytes:
     return text if isinstance(text, bytes) else text.encode(errors="replace")
 
 
-def _refusing(handler: Any, error: Unauthenticated) -> Any:
+def _refusing(handler: Any, error: PubSubError) -> Any:
     async def refuse(_request: Any, context: Any) -> None:
         await abort(context, error)
 

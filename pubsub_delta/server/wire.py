@@ -292,7 +292,7 @@ def _dead_letter_policy(resource: Any) -> DeadLetterPolicy | None:
     if not resource.HasField("dead_letter_policy"):
         return None
     policy = resource.dead_letter_policy
-    topic = full_name(policy.dead_letter_topic, "topic")
+    topic = full_name(policy.dead_letter_topic, "topic", "dead_letter_policy.dead_letter_topic")
     return DeadLetterPolicy(topic, policy.max_delivery_attempts or 5)
 
 

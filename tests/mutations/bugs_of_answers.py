@@ -130,7 +130,7 @@ BUGS_OF_ANSWERS = (
     Bug(
         "short-leases-where-commits-are-slow",
         "Leases end before a slow request has extended them.",
-        "server/leaser.py",
+        "server/lease_lengths.py",
         "slowest_request * _REQUESTS_IN_A_LEASE",
         "slowest_request",
     ),

@@ -110,6 +110,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_wire",
         "server_wire_outputs",
         "server_push_calls",
+        "server_partial_updates",
     ),
     "server/name_lookups.py": ("server_name_lookups",),
     "server/push_endpoint.py": (
@@ -171,12 +172,13 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/ack_futures.py": ("server_seeks",),
     "server/publisher_service.py": ("server_answers",),
     "server/serve.py": (
+        "server_odd_calls",
         "server_answers",
         "server_shutdown",
         "server_access_changes",
         "server_command",
     ),
-    "server/rest/connection.py": ("rest_connection", "server_rest"),
+    "server/rest/connection.py": ("rest_connection", "server_rest", "server_odd_calls"),
     "server/rest/gateway.py": ("server_rest", "server_otel", "server_loops"),
     "server/rest/payload.py": ("rest_transcoding", "bodies_from_elsewhere"),
     "server/rest/transcoding.py": ("rest_transcoding", "rest_answers"),
@@ -191,8 +193,10 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "moved_deadlines",
         "server_leases",
         "server_seeks",
+        "server_odd_calls",
         "server_simulation",
     ),
+    "server/lease_lengths.py": ("server_leases", "server_odd_calls"),
     "server/sent_deliveries.py": ("server_leaser", "moved_deadlines"),
     "server/response_queue.py": (
         "server_response_queue",
@@ -370,6 +374,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/schema_service.py": ("server_schemas",),
     "server/schema_wire.py": ("server_schemas",),
     "server/tokens.py": (
+        "server_odd_calls",
         "server_rest",
         "server_access",
         "server_answers",
@@ -408,6 +413,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "datasource/source.py": ("lanes/test_data_source_filters",),
     "datasource/writer.py": ("delta/test_data_source_writes",),
     "cli/table_options.py": ("cli_endpoint", "cli_dependent_options"),
+    "cli/token_files.py": ("server_command",),
     "console/error_texts.py": ("unreadable_messages", "console_form_values"),
     "server/timing.py": ("server_polls", "server_gathering"),
 }

@@ -51,11 +51,11 @@ class Calls:
     def go_by(self, hub: Hub) -> None:
         """Call the methods of a server from now on."""
         self.hub = hub
+        self.writers = TableWriters(hub, QUICK)
+        pushers = Pushers(hub, self.backend.now)
         self._services = {
             PUBLISHER: PublisherService(hub),
-            SUBSCRIBER: SubscriberService(
-                hub, Pushers(hub, self.backend.now), TableWriters(hub, QUICK)
-            ),
+            SUBSCRIBER: SubscriberService(hub, pushers, self.writers),
         }
 
     async def publish(self, *data: str) -> None:
@@ -96,6 +96,9 @@ class Calls:
         mask = {"paths": ["bigquery_config"]}
         asked = {"subscription": changed, "update_mask": mask}
         await self._call(SUBSCRIBER, "UpdateSubscription", **asked)
+
+    async def create(self, name: str) -> None:
+        await self._call(SUBSCRIBER, "CreateSubscription", name=name, topic=TOPIC)
 
     async def create_snapshot(self, name: str) -> None:
         await self._call(SUBSCRIBER, "CreateSnapshot", name=name, subscription=NAME)

@@ -88,6 +88,10 @@ def test_yaml_and_json_say_the_same(tmp_path: Path) -> None:
         ({"tokens": {}}, "tokens: dict; a list"),
         ({"tokens": [{"member": ANN}]}, r"tokens\[0\]: sha256 is missing"),
         ({"tokens": [token(ANN, sha256="secret")]}, r"tokens\[0\]\.sha256: it is not a SHA-256"),
+        (
+            {"tokens": [token(ANN), token(BOB, sha256=digest(token_of(ANN)).upper())]},
+            r"tokens\[1\]\.sha256: it is that of tokens\[0\], of another member",
+        ),
         ({"tokens": [token("ann@example.com")]}, r"tokens\[0\]\.member: 'ann@example.com'"),
         ({"tokens": [token("group:crew@example.com")]}, r"tokens\[0\]\.member"),
         ({"tokens": [token(ANN, expires="soon")]}, r"tokens\[0\]\.expires: 'soon'"),
@@ -116,6 +120,13 @@ def test_yaml_and_json_say_the_same(tmp_path: Path) -> None:
 def test_what_is_wrong_is_refused_naming_the_place(document: Any, told: str) -> None:
     with pytest.raises(InvalidArgument, match=told):
         read_policy(document)
+
+
+def test_a_token_of_one_member_may_stand_twice() -> None:
+    # one of them until it expires
+    twice = [token(ANN), token(ANN, expires="2025-01-01T00:00:00Z")]
+    authenticator = Authenticator(read_policy({"tokens": twice}), {})
+    assert authenticator.authenticate(f"Bearer {token_of(ANN)}", NOW).member == ANN
 
 
 def test_a_hash_may_be_written_in_capitals() -> None:

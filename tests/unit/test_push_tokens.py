@@ -209,6 +209,29 @@ def test_nothing_is_pushed_to_an_endpoint_that_was_changed_while_a_token_was_sig
         running(partial(change, one, other))
 
 
+def test_nothing_is_pushed_that_a_seek_has_voided_while_a_token_was_signed(path: Path) -> None:
+    # "What was leased before a seek is not called, and not sent by a server"
+    async def seek(one: PushEndpoint, calls: Calls) -> None:
+        tokens = PushTokens(PushKeys(path, calls.backend.now), "http://server", calls.backend.now)
+        pushers, store = Pushers(calls.hub, calls.backend.now, tokens), calls.store
+        signed = PushConfig(one.url, oidc_token=OidcToken(EMAIL))
+        await pushers.apply(store.update_subscription(NAME, push_config=signed))
+        pusher = pushers._workers[NAME]
+        with FileLock(f"{path}.lock"):
+            await calls.publish("a", "b")
+            await soon(lambda: pusher.has_requests)
+            calls.backend.clock.advance(1)
+            await calls.seek(time=calls.backend.clock.now())
+        await soon(lambda: not pusher.has_requests)
+        await calls.publish("c")
+        await soon(lambda: one.data)
+        assert one.data == [b"c"]
+        await pushers.stop()
+
+    with listening() as one:
+        running(partial(seek, one))
+
+
 def test_one_token_is_used_for_half_an_hour(path: Path, clock: ManualClock) -> None:
     tokens = PushTokens(PushKeys(path, clock.now), "http://server", clock.now)
     config = PushConfig("https://a.example", oidc_token=OidcToken(EMAIL))
@@ -326,7 +349,13 @@ def test_a_file_that_cannot_be_written_is_told_unless_it_has_keys(
     assert "a new key could not be added" in caplog.text
 
 
-@pytest.mark.parametrize("url", ["pubsub.example.com", "ftp://a.example", "https://", "http://a?b"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("pubsub.example.com", "ftp://a.example", "https://", "http://a?b", "http://a?"),
+        *("http://a#", "http://[::1", "http://a:b", "http://a:99999", "http://a:0"),
+    ],
+)
 def test_an_issuer_is_a_url(url: str) -> None:
     with pytest.raises(InvalidArgument, match="push-issuer"):
         checked_issuer(url)

@@ -229,7 +229,12 @@ REFUSED = [
     ("GET", "/v1/projects/local/topics?pageSize=1&pageSize=2", "", "given 2 times"),
     ("GET", "/v1/projects/local/topics?pageSize=x", "", "'pageSize': \"x\"; a whole number"),
     ("GET", "/v1/projects/local/topics?pageSize=99999999999", "", "out of range"),
-    ("GET", "/v1/projects/local/schemas?view=NOPE", "", "NOPE"),
+    ("GET", "/v1/projects/local/schemas?view=NOPE", "", "one of .*, BASIC, FULL, or its number"),
+    # ProtoJSON: an enum is a name or a whole number. protobuf takes true and 1.5 for 1.
+    *[
+        ("POST", "/v1/projects/local/schemas:validate", f'{{"schema": {{"type": {each}}}}}', "AVRO")
+        for each in ("true", "1.5", "1e999", '"1_0"', '" 2"', '"\uff12"', '"avro"', "[2]", "{}")
+    ],
     ("POST", f"/v1/{SUBSCRIPTION}:pull?returnImmediately=maybe", "", "true and false"),
     # Data that is not base64 must not be read as other data.
     ("POST", f"/v1/{TOPIC}:publish", '{"messages": [{"data": "%%"}]}', r"'messages\[0\]\.data'"),
@@ -271,6 +276,7 @@ REFUSED = [
             "2026-01-01T00:00:00.1_0Z",
             "2026-01-01T00:00:00.1e2Z",
             "2026-01-01T00:00:00+01:60",
+            "2026-01-01T00:00:00+24:00",
             "\uff12\uff1026-01-01T00:00:00Z",
         )
     ],

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from google.pubsub_v1 import SubscriberClient
 from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcTransport
 
+from pubsub_delta.cli.token_files import read_token
 from pubsub_delta.clock import SystemClock
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.server.logs import JsonFormatter
@@ -181,16 +182,45 @@ def test_others_reach_a_server_only_by_tls_and_with_a_token(fields: dict[str, An
     [
         {"token": ""},
         {"token": "a\nb"},
+        {"token": "pässword"},
         {"token": "secret", "access": ACCESS},
         {"key": FILE},
         {"certificate": FILE},
     ],
-    ids=["empty token", "token of two lines", "token and access", "key", "certificate"],
+    ids=[
+        "empty token",
+        "token of two lines",
+        "token that no header carries",
+        "token and access",
+        "key",
+        "certificate",
+    ],
 )
 def test_what_does_not_go_together_is_refused_at_every_address(fields: dict[str, Any]) -> None:
     for host in (*HERE, *ANYWHERE):
         with pytest.raises(InvalidArgument):
             Security(**fields, insecure=True).check(host)
+
+
+@pytest.mark.parametrize(
+    ("option", "setting"),
+    [
+        ("--token-file", "token-file"),
+        ("--console-port=0 --console-token-file", "console-token-file"),
+    ],
+)
+def test_a_token_file_that_is_no_text_is_told(tmp_path: Path, option: str, setting: str) -> None:
+    (tmp_path / "token").write_bytes(b"\xff\xfes\x00e\x00")  # UTF-16, as PowerShell writes it
+    done = serve(*f"{option}={tmp_path / 'token'}".split())
+    assert done.returncode == 1
+    assert f"INVALID_ARGUMENT: {setting}: " in done.stderr
+    assert "it is not UTF-8" in done.stderr
+
+
+@pytest.mark.parametrize("text", [b"secret", b" secret\r\n", b"\xef\xbb\xbfsecret\r\n"])
+def test_a_token_is_what_stands_between_the_blanks_of_its_file(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "token").write_bytes(text)
+    assert read_token(tmp_path / "token", "token-file") == "secret"
 
 
 @pytest.mark.usefixtures("hangups")

@@ -17,7 +17,8 @@ from pubsub_delta.policy.replay import note_seek
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server.ack_failures import INVALID_ACK_ID, TRANSIENT
 from pubsub_delta.server.assigner import Consumer
-from pubsub_delta.server.leaser import LEASE, Leaser
+from pubsub_delta.server.lease_lengths import LEASE
+from pubsub_delta.server.leaser import Leaser
 from tests.unit.builders import PLAIN, at, backlog, terms
 
 NACK = timedelta(0)

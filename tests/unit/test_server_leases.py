@@ -12,7 +12,7 @@ from pubsub_delta.policy.ack_state import State
 from pubsub_delta.server.ack_failures import INVALID_ACK_ID
 from pubsub_delta.server.ack_futures import AckFuture
 from pubsub_delta.server.assigner import Consumer
-from pubsub_delta.server.leaser import LEASE
+from pubsub_delta.server.lease_lengths import LEASE
 from tests.unit.builders import at
 from tests.unit.test_server_leaser import Bench
 

@@ -87,7 +87,7 @@ def test_what_somebody_else_has_cleared_meanwhile_does_not_come_back(
         other.update_subscription(SUBSCRIPTION, dead_letter_policy=None)
 
     once(monkeypatch, Registry, "change_subscription", act, "before")
-    with refused("INVALID_ARGUMENT", "topic: '' is not a full name"):
+    with refused("INVALID_ARGUMENT", "dead_letter_policy.dead_letter_topic: ''"):
         update(
             server,
             "dead_letter_policy.max_delivery_attempts",

@@ -17,7 +17,7 @@ from pubsub_delta.delivery import table_writes
 from pubsub_delta.delivery.table_subscriptions import TableWrites
 from pubsub_delta.server import dispatcher, table_writing
 from pubsub_delta.server.hub import Hub
-from pubsub_delta.server.table_writing import LONGEST_PAUSE, TableWriters
+from pubsub_delta.server.table_writing import LONGEST_PAUSE, MOST_AT_ONCE, TableWriters
 from pubsub_delta.server.timing import Timing
 from tests.unit.serving import LONG
 from tests.unit.serving_calls import NAME, TOPIC, Calls, opening, running, soon
@@ -278,5 +278,28 @@ def test_of_a_detached_subscription_nothing_is_written_or_pushed(
         await calls.detach()
         calls.store.detach_subscription("pushed")
         assert backend.table_subscriptions() == backend.push_subscriptions() == []
+
+    running(test)
+
+
+def test_a_table_that_is_still_written_holds_up_no_other_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A slice takes as long as the storage of its table does, and others wait for their turn."""
+    written = Written()
+
+    async def test(calls: Calls) -> None:
+        monkeypatch.setattr(calls.backend, "write_table", written.write)
+        monkeypatch.setattr(table_writes, "check", lambda *_: None)
+        writers = calls.writers
+        for _ in range(MOST_AT_ONCE):  # as of two other subscriptions
+            await writers._room.acquire()
+        await calls.set_table("shop.orders")
+        await asyncio.wait_for(calls.set_table(""), 5)
+        await asyncio.wait_for(calls.create(f"{NAME}-too"), 5)
+        for _ in range(MOST_AT_ONCE):
+            writers._room.release()
+        await asyncio.wait_for(writers.stop(), LONG)
+        assert written == [], "it writes to its table no more when its turn comes"
 
     running(test)

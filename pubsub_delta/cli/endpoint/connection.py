@@ -10,6 +10,7 @@ from typing import Any
 from pubsub_delta.addresses import is_loopback
 from pubsub_delta.cli.endpoint.errors import error_of
 from pubsub_delta.cli.settings import Settings
+from pubsub_delta.cli.token_files import read_token
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, Unknown
 from pubsub_delta.server.grpc_services import SERVICES, grpc
 from pubsub_delta.server.security import split_address
@@ -127,9 +128,9 @@ def _credentials(trusted: str | None) -> Any:
 
 
 def _token(file: str | None) -> str | None:
-    if file is None:
+    token = read_token(None if file is None else Path(file), "endpoint_token_file")
+    if token is None:
         return None
-    token = _read(file, "endpoint_token_file").decode("utf-8", "replace").strip()
     if not token or not token.isascii() or not token.isprintable():
         raise InvalidArgument(
             f"endpoint_token_file: the content of {file!r} is not a token; printable ASCII "

@@ -28,6 +28,9 @@ except ModuleNotFoundError as missing:
 
 T = TypeVar("T")
 
+_BROKEN = (OSError, asyncio.TimeoutError, asyncio.IncompleteReadError)
+"""The errors of a connection that breaks; ssl.SSLError is an OSError."""
+
 _READ = 65_536
 """Bytes of one read."""
 
@@ -108,11 +111,11 @@ class Connection:
         try:
             while await self._exchange():
                 self._http.start_next_cycle()
-        except (ConnectionError, asyncio.TimeoutError, asyncio.IncompleteReadError):
+        except _BROKEN:
             self._writer.transport.abort()
         finally:
             self._writer.close()
-            with suppress(ConnectionError):
+            with suppress(*_BROKEN):
                 await self._writer.wait_closed()
 
     def end(self) -> None:

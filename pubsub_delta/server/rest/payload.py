@@ -23,7 +23,8 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _INTEGER = re.compile(r"-?[0-9]{1,20}")
 _TIMES = {
     "Timestamp": re.compile(
-        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:[0-5]\d)", re.ASCII
+        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)",
+        re.ASCII,
     ),
     "Duration": re.compile(r"-?\d{1,20}(\.\d{1,9})?s", re.ASCII),
 }
@@ -176,6 +177,9 @@ def _checked_value(given: Any, field: FieldDescriptor, path: str) -> Any:
         raise _wrong(path, given, "true or false")
     elif field.cpp_type in _INTEGERS and not _is_integer(given):
         raise _wrong(path, given, "a whole number")
+    elif field.cpp_type == FieldDescriptor.CPPTYPE_ENUM and not _is_of_enum(given, field):
+        names = ", ".join(field.enum_type.values_by_name)
+        raise _wrong(path, given, f"one of {names}, or its number,")
     return given
 
 
@@ -190,6 +194,16 @@ def _is_integer(given: Any) -> bool:
     if isinstance(given, float):
         return given.is_integer()
     return isinstance(given, int) and not isinstance(given, bool)
+
+
+def _is_of_enum(given: Any, field: FieldDescriptor) -> bool:
+    """Return whether JSON means a value of an enum, by its name or by a whole number.
+
+    protobuf takes true for 1, 1.5 for 1, and digits of any script; and infinity ends it.
+    """
+    return _is_integer(given) or (
+        isinstance(given, str) and given in field.enum_type.values_by_name
+    )
 
 
 def _wrong(path: str, given: Any, accepted: str) -> InvalidArgument:
