@@ -120,7 +120,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/target_rows.py": ("target_rows", *TABLE_WRITES, "lanes/test_table_partitions"),
     "tables/partition_values.py": ("lanes/test_table_partitions",),
     "tables/text_lengths.py": ("lanes/test_table_texts",),
-    "tables/targets.py": TABLE_WRITES,
+    "tables/targets.py": ("lanes/test_table_locations", *TABLE_WRITES),
     "operations/acknowledge.py": (
         "batches",
         "consumer_calls",

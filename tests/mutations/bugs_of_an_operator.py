@@ -1,0 +1,50 @@
+"""Bugs of what an operator meets: roots, tables that are changed by hand, jobs that are killed."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+BUGS_OF_AN_OPERATOR = (
+    Bug(
+        "host-of-a-file-url-is-no-part-of-its-path",
+        "A store at file://data/pubsub is made at /pubsub, where nobody looks for it.",
+        "tables/layout.py",
+        '    if host and host != "localhost":',
+        "    if host and host.isdigit():",
+    ),
+    Bug(
+        "bucket-may-be-missing",
+        "Who writes s3a:/bucket/pubsub sees an error of deltalake's.",
+        "tables/layout.py",
+        "    if _BUCKET_URL.match(url):",
+        "    if _BUCKET_URL.fullmatch(url):",
+    ),
+    Bug(
+        "root-of-a-file-url-has-no-tables-below-it",
+        "A job that names the root by its URL finds no table that is named by its path.",
+        "tables/targets.py",
+        "            self.root: str | None = on_disk(given.base) or given.base",
+        "            self.root: str | None = given.base",
+    ),
+    Bug(
+        "store-of-a-file-url-has-no-tables-below-it",
+        "A store that is opened by its URL refuses the tables below it, and may write to its own.",
+        "tables/targets.py",
+        "None if layout.in_catalog else on_disk(layout.base) or layout.base",
+        "None if layout.in_catalog else layout.base",
+    ),
+    Bug(
+        "path-that-leads-nowhere-is-no-error-of-ours",
+        "A root with too long a name, or a link to itself, ends in an OSError.",
+        "tables/lanes/storage_errors.py",
+        "    if number in _NO_PATH_ERRORS:",
+        "    if number in ():",
+    ),
+    Bug(
+        "azure-without-an-account-is-no-error-of-ours",
+        "Who names no storage account of Azure sees coloured text of deltalake's.",
+        "tables/lanes/direct/errors.py",
+        "    if _NO_ACCOUNT in text:",
+        "    if _NO_ACCOUNT in table:",
+    ),
+)
