@@ -227,8 +227,8 @@ BUGS_OF_A_SEVENTH_OUTSIDER = (
         "policy-of-an-expired-snapshot",
         "The policy of an expired snapshot is in force.",
         "tables/registry/iam_policies.py",
-        'return collection != "snapshots" or is_live(row, now)',
-        "return True",
+        'is_in_use(row) if collection == "subscriptions" else is_live(row, now)',
+        "is_in_use(row) if collection == 'subscriptions' else True",
     ),
     Bug(
         "added-row-swapped-blindly",
