@@ -82,4 +82,18 @@ BUGS_OF_AN_OPERATOR = (
         "return self._subscriptions.remove(uid, _is_expiring)",
         "return self._subscriptions.remove(uid)",
     ),
+    Bug(
+        "token-of-the-environment-with-keys-of-the-session",
+        "A token of AWS in the environment is sent to the server of the session's keys.",
+        "tables/lanes/direct/credentials.py",
+        "    _check_token_is_theirs(options)\n",
+        "",
+    ),
+    Bug(
+        "token-goes-with-no-keys-of-a-session",
+        "Keys that a session has of the environment are refused as there is a token.",
+        "tables/lanes/direct/credentials.py",
+        'has_token and os.environ.get("AWS_ACCESS_KEY_ID") != key:',
+        "has_token:",
+    ),
 )
