@@ -338,9 +338,8 @@ BUGS_OF_A_SEVENTH_OUTSIDER = (
         "scrape-of-a-failure-without-rows",
         "A failed measurement removes the metrics from scrapes.",
         "exporter.py",
-        "                before.rows, before.time, before.seconds, count, "
-        "before.failures + 1, error\n",
-        "                (), before.time, before.seconds, count, before.failures + 1, error\n",
+        "replace(before, measurements=count, failures=failures, error=error)",
+        "replace(before, rows=(), measurements=count, failures=failures, error=error)",
     ),
     Bug(
         "up-after-a-failure",

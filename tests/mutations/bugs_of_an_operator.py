@@ -96,4 +96,18 @@ BUGS_OF_AN_OPERATOR = (
         'has_token and os.environ.get("AWS_ACCESS_KEY_ID") != key:',
         "has_token:",
     ),
+    Bug(
+        "scrape-fails-with-its-clock",
+        "A measurement that fails by its clock is not counted, and the metrics are told as up.",
+        "exporter.py",
+        "        try:\n            began = self._now()\n            rows",
+        "        began = self._now()\n        try:\n            rows",
+    ),
+    Bug(
+        "age-by-a-clock-that-can-be-set",
+        "Metrics are young for an hour when the clock is set back by an hour.",
+        "exporter.py",
+        "                self._uptime() - measurement.uptime,",
+        "                max(0.0, (self._now() - measurement.time).total_seconds()),",
+    ),
 )

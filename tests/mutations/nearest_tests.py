@@ -310,6 +310,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "exporter",
         "started_threads",
         "lanes/test_damaged_metrics",
+        "lanes/test_far_clocks",
         "forked_processes",
     ),
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
