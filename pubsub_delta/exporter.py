@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from pubsub_delta import clock
@@ -32,7 +32,10 @@ _LONGEST_WAIT = timedelta(seconds=threading.TIMEOUT_MAX)
 
 @dataclass(frozen=True)
 class Measurement:
-    """The last metrics, the number of tries and failures, and the last error."""
+    """The last metrics, the number of tries and failures, and the last error.
+
+    ``time`` and ``uptime``: when it began, by the clock and in steady seconds.
+    """
 
     rows: Sequence[MetricRow] = ()
     time: datetime | None = None
@@ -40,6 +43,7 @@ class Measurement:
     measurements: int = 0
     failures: int = 0
     error: Exception | None = None
+    uptime: float = 0.0
 
 
 class MetricsExporter(Collector):
@@ -82,23 +86,23 @@ class MetricsExporter(Collector):
 
     def refresh(self) -> None:
         """Measure now. An error is kept for the next scrape, and raised."""
-        before, began, start = self.measurement, self._now(), self._uptime()
+        before, start = self.measurement, self._uptime()
         count = before.measurements + 1
         try:
+            began = self._now()
             rows = self._measure()
         except PartlyMeasured as partly:
             seconds, failures = self._uptime() - start, before.failures + 1
             self.measurement = Measurement(
-                partly.rows, began, seconds, count, failures, partly.error
+                partly.rows, began, seconds, count, failures, partly.error, start
             )
             raise partly.error from None
         except Exception as error:
-            self.measurement = Measurement(
-                before.rows, before.time, before.seconds, count, before.failures + 1, error
-            )
+            failures = before.failures + 1
+            self.measurement = replace(before, measurements=count, failures=failures, error=error)
             raise
         seconds = self._uptime() - start
-        self.measurement = Measurement(rows, began, seconds, count, before.failures)
+        self.measurement = Measurement(rows, began, seconds, count, before.failures, uptime=start)
 
     def start(self) -> MetricsExporter:
         """Start measuring in the background, also again after ``stop``."""
@@ -205,7 +209,7 @@ class MetricsExporter(Collector):
             yield GaugeMetricFamily(
                 "pubsub_delta_metrics_age",
                 "Age of the metrics in seconds.",
-                max(0.0, (self._now() - measurement.time).total_seconds()),
+                self._uptime() - measurement.uptime,
             )
             yield GaugeMetricFamily(
                 "pubsub_delta_measurement_duration",

@@ -160,7 +160,7 @@ def _earliest_stored(messages: StoredMessages) -> datetime | None:
 def _attached(tables: Tables, topic_uid: str) -> Sequence[Source]:
     return [
         source_of(tables, subscription, uid)
-        for subscription, uid in tables.registry.sources(topic_uid)
+        for subscription, uid in tables.registry.holders(topic_uid)
         if not subscription.detached
     ]
 

@@ -1,25 +1,25 @@
 """Deletes a subscription that was idle for longer than its ttl, unless it is used meanwhile.
 
-Activity is written to the ack state, which is another table than the registry. So the row of the
-subscription is deleted first, and the ack state is read again after that. With activity since, the
-row is put back, and so it is if nobody can tell.
+Activity is written to the ack state, which is another table than the registry. So the subscription
+is made invisible first, and its ack state is read again after that. With activity since, it is
+visible again, and so it is if nobody can tell. All the while its row is there: so its name, its
+messages and its dead-letter topic are kept, and a process that is killed in between leaves it to
+the next run::
 
-While the row is away, an announced snapshot that nobody sees retains the messages of the topic.
-``maintain`` removes it later, where a process crashes that has announced one.
+    visible ──> expiring ──> no row
+       └───<──────┘
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-from pubsub_delta.errors import AlreadyExists, FailedPrecondition
-from pubsub_delta.names import subscription_name
-from pubsub_delta.policy import replay, retention
-from pubsub_delta.resources import Snapshot, Subscription
+from pubsub_delta.policy import retention
+from pubsub_delta.resources import Subscription
 from pubsub_delta.tables.store import Tables
 
 
@@ -29,68 +29,35 @@ def is_idle(tables: Tables, now: datetime, subscription: Subscription) -> bool:
     return retention.is_idle(subscription, active_time, now)
 
 
-def expire(tables: Tables, subscription: Subscription, topic_uid: str, now: datetime) -> bool:
+def expire(tables: Tables, subscription: Subscription, now: datetime) -> bool:
     """Delete a subscription if it is idle as it is stored now; tell whether it was deleted."""
     idle = partial(is_idle, tables, now)
-    if not idle(subscription):
+    if not tables.registry.expirations.begin(subscription.uid, now, idle):
         return False
-    with _messages_retained(tables, subscription, topic_uid, now):
-        taken_out = tables.registry.take_out_subscription(subscription.uid, idle)
-        if taken_out is None:
-            return False
-        try:
-            expires = idle(taken_out[0])
-        except (Exception, KeyboardInterrupt, SystemExit):
-            put_back(tables, *taken_out)
-            raise
-        if not expires:
-            put_back(tables, *taken_out)
-    if expires:
-        tables.ack_states.forget(subscription.uid)
-    return expires
+    return _end(tables, subscription, now, {})
 
 
-def put_back(tables: Tables, subscription: Subscription, row: Mapping[str, Any]) -> None:
-    """Put back a row that was taken out; AlreadyExists if its name was taken meanwhile.
+def resume(tables: Tables, subscription: Subscription, since: datetime, now: datetime) -> bool:
+    """Go on with an expiration that another run has begun; tell whether this one has deleted.
 
-    Its dead-letter topic is protected again, as when it was given: a deletion that is under way
-    has found nobody who names it. FailedPrecondition if it is gone.
+    Nobody could use the subscription meanwhile. So one that is shown again is as if it were updated
+    now: else it would expire at once.
     """
-    if not tables.registry.put_back_subscription(row):
-        raise AlreadyExists(
-            "the subscription was used while it expired, and another one took its name: it is "
-            "deleted, and its backlog is lost; seek a new subscription to the messages that are "
-            "retained"
-        )
-    policy = subscription.dead_letter_policy
-    if policy is None:
-        return
-    topic = tables.registry.topic(policy.dead_letter_topic)
-    if topic is None or not tables.registry.change_topic(topic.uid, {}):
-        raise FailedPrecondition(
-            f"the subscription was used while it expired, and its dead-letter topic "
-            f"{policy.dead_letter_topic} was deleted meanwhile; create it, or set another "
-            "dead_letter_policy"
-        )
+    return _end(tables, subscription, since, {"update_time": now})
 
 
-@contextmanager
-def _messages_retained(
-    tables: Tables, subscription: Subscription, topic_uid: str, now: datetime
-) -> Iterator[None]:
-    """Retain all messages of a topic, as the creation of a snapshot does before it has captured."""
-    project, uid = subscription_name(subscription.name, "").project, tables.new_id()
-    announced = Snapshot(
-        name=f"projects/{project}/snapshots/expiration-{uid}",
-        topic=subscription.topic,
-        expire_time=now + replay.SNAPSHOT_LIFETIME,
-        labels={},
-        create_time=now,
-        uid=uid,
-    )
-    tables.registry.announce_snapshot(announced, topic_uid, subscription.filter)
+def _end(
+    tables: Tables, subscription: Subscription, since: datetime, if_shown: Mapping[str, Any]
+) -> bool:
+    """Delete an invisible subscription that was idle when its expiration began, or show it."""
+    begun, uid = tables.registry.expirations, subscription.uid
     try:
-        yield
-    finally:
-        with suppress(Exception):  # ``maintain`` removes the remains
-            tables.registry.remove_snapshot(uid)
+        expires = is_idle(tables, since, subscription)
+    except (Exception, KeyboardInterrupt, SystemExit):
+        with suppress(Exception):  # the next run goes on
+            begun.end(uid, if_shown)
+        raise
+    ended = begun.end(uid, None if expires else if_shown)
+    if expires and ended:
+        tables.ack_states.forget(uid)
+    return expires and ended

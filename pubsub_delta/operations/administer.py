@@ -63,6 +63,11 @@ def create_subscription(
     tail = tables.messages(topic.uid).history.version()
     tables.ack_states.create(subscription.uid, AckState(after_version=tail))
     added = tables.registry.add_subscription(subscription, topic.uid)
+    if not added and tables.registry.subscription(subscription.name) is None:
+        raise AlreadyExists(
+            f"subscription {subscription.name} has expired, and is being deleted; try again, or "
+            "run maintain first, which goes on where a job was killed"
+        )
     _must_be_free(added, "subscription", subscription.name)
     _keep_dead_letter_topic(
         tables,

@@ -208,12 +208,15 @@ def _forward(tables: Tables, source: Source, now: datetime) -> dead_letters.Forw
 def _expire(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
     """Delete the subscriptions that were idle for longer than their ttl, and expired snapshots."""
     registry = tables.registry
-    for subscription, topic_uid in registry.sources():
+    begun = registry.expirations.begun()
+    for subscription, since in (*begun, *((each, None) for each, _ in registry.sources())):
         with _reporting(report, subscription.name):
             if report.dry_run:
-                expires = expiration.is_idle(tables, now, subscription)
+                expires = expiration.is_idle(tables, since or now, subscription)
+            elif since is None:
+                expires = expiration.expire(tables, subscription, now)
             else:
-                expires = expiration.expire(tables, subscription, topic_uid, now)
+                expires = expiration.resume(tables, subscription, since, now)
             if expires:
                 report.expired.append(subscription.name)
     for snapshot in (*registry.expired_snapshots(now), *registry.abandoned_snapshots(now)):

@@ -12,7 +12,9 @@ _NAME = r"[A-Za-z0-9_][A-Za-z0-9_-]*|`(?:[^`]|``)+`"
 _SCHEMA = re.compile(rf"({_NAME})(?:\.({_NAME}))?")
 _WINDOWS = re.compile(r"[A-Za-z]:($|[\\/])|\\\\")
 _URL = re.compile(r"[a-z][a-z0-9+.\-]*:/+[^/].*")
-_FILE_URL = re.compile(r"file:(?://[^/]*)?(/.*)")
+_FILE_URL = re.compile(r"file:(?://([^/]*))?(/.*)")
+_BUCKET_URL = re.compile(r"(?:s3[an]?|gc?s|abfss?|wasbs?|adl|az(?:ure)?):(?!//[^/])")
+"""A URL of object storage that names no bucket, or container."""
 _UNFIT = re.compile(
     "[\0{}\ud800-\udfff]"
 )  # characters that a JVM, a file system or Spark does not accept
@@ -106,6 +108,7 @@ def layout_of(root: str, field: str = "root") -> Layout:
     if not isinstance(root, str) or _UNFIT.search(root) or not root.strip():
         raise InvalidArgument(f"{field}: {root!r} is not a root; {_ACCEPTED}")
     if _URL.fullmatch(root):
+        _check_host(root)
         return Layout(root.rstrip("/"), in_catalog=False)
     if _SCHEMA.fullmatch(root):
         return Layout(root, in_catalog=True)
@@ -113,6 +116,25 @@ def layout_of(root: str, field: str = "root") -> Layout:
         return Layout("/" + os.path.abspath(root).strip("/"), in_catalog=False)
     windows = " (paths of Windows are not supported)" if _WINDOWS.match(root) else ""
     raise InvalidArgument(f"{field}: {root!r} is not a root{windows}; {_ACCEPTED}")
+
+
+def _check_host(url: str) -> None:
+    """Raise InvalidArgument for a URL whose first name is another thing than it looks like.
+
+    ``file://data/pubsub`` is /pubsub of the host "data", and ``s3a:/data/pubsub`` has no bucket.
+    """
+    of_file = _FILE_URL.fullmatch(url)
+    host, path = of_file.groups() if of_file else (None, "")
+    if host and host != "localhost":
+        raise InvalidArgument(
+            f"root: {url!r} names the host {host!r}, and not a directory of this machine; "
+            f"file:///{host}{path} or another path after three slashes is accepted"
+        )
+    if _BUCKET_URL.match(url):
+        raise InvalidArgument(
+            f"root: {url!r} names no bucket or container; {url.split(':')[0]}://BUCKET/pubsub is "
+            "accepted"
+        )
 
 
 def on_disk(path: str) -> str | None:
@@ -124,7 +146,7 @@ def on_disk(path: str) -> str | None:
     if not _URL.fullmatch(path):
         return path
     local = _FILE_URL.fullmatch(path)  # as Hadoop reads it: "#", "?" and "%" are letters
-    return local[1] if local else None
+    return local[2] if local else None
 
 
 def path_of(table: str) -> str | None:

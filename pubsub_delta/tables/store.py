@@ -170,7 +170,7 @@ class Tables:
         """
         if self.registry.topic_of_uid(topic_uid) is not None:
             return True
-        return any(not each.detached for each, _ in self.registry.sources(topic_uid))
+        return any(not each.detached for each, _ in self.registry.holders(topic_uid))
 
     def subscription(self, name: ResourceName) -> Subscription:
         """Return a subscription, or raise NotFound naming it."""

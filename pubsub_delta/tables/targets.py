@@ -72,14 +72,14 @@ class TableLocations:
     """
 
     def __init__(self, layout: Layout, root: str | None) -> None:
-        self._store = None if layout.in_catalog else layout.base
+        self._store = None if layout.in_catalog else on_disk(layout.base) or layout.base
         if root is not None:
             given = layout_of(root, "tables_root")
             if given.in_catalog:
                 raise FailedPrecondition(
                     f"tables_root: {root!r} is a catalog schema; a directory or a URL is accepted"
                 )
-            self.root: str | None = given.base
+            self.root: str | None = on_disk(given.base) or given.base
         else:
             self.root = None if self._store is None else f"{self._store}/{FOLDER}"
 

@@ -41,6 +41,7 @@ def test_a_damaged_topic_hides_the_metrics_of_no_other(
     clock, root = ManualClock(), tmp_path / "store"
     uid = half_broken(root, clock)
     exporter = PubSub(None, str(root), clock=clock).metrics_exporter()
+    exporter._uptime = lambda: clock.now().timestamp()
     with pytest.raises(DataLoss, match=uid):
         exporter.refresh()
     told, backlog = exporter.text(), "pubsub_subscription_num_undelivered_messages"

@@ -52,6 +52,18 @@ def test_a_permission_that_is_missing_does_not_come_by_waiting() -> None:
         translated(OSError(RUST.format(os.strerror(errno.EACCES), errno.EACCES)))
 
 
+@pytest.mark.parametrize("name", ["n" * 256, "loop", "loop/pubsub"])
+def test_a_root_that_no_path_leads_to_is_refused_by_name(tmp_path: Path, name: str) -> None:
+    """A name of 256 letters, and a link to itself: no waiting and no restoring helps."""
+    (tmp_path / "loop").symlink_to("loop")
+    store = PubSub(None, str(tmp_path / name))
+    for call in (store.list_topics, store.maintain, lambda: store.create_topic("orders")):
+        with pytest.raises(
+            FailedPrecondition, match=r"no table can be there \((File name|Too many)"
+        ):
+            call()
+
+
 def test_a_connection_that_fails_is_no_disk() -> None:
     """It is told as that of a storage that cannot be reached."""
     text = "error sending request for url (http://localhost:9/x): tcp connect error (os error 110)"

@@ -120,3 +120,20 @@ def test_a_clock_without_a_time_zone_is_refused(tmp_path: Path) -> None:
     store = PubSub(None, str(tmp_path / "store"), lane="direct", clock=Naive())
     with pytest.raises(InvalidArgument, match="has no time zone"):
         store.create_topic(TOPIC)
+
+
+@pytest.mark.parametrize("time", [FIRST - timedelta(microseconds=1), END])
+def test_by_such_a_clock_an_exporter_tells_that_nothing_is_measured(
+    store: PubSub, clock: ManualClock, time: datetime
+) -> None:
+    """The last metrics stay; a scrape is answered."""
+    exporter = store.metrics_exporter()
+    exporter.refresh()
+    be_at(clock, time)
+    with pytest.raises(FailedPrecondition, match="the clock of this process tells"):
+        exporter.refresh()
+    told = exporter.text()
+    for line in ("pubsub_delta_up 0.0", "pubsub_delta_measurement_failures_total 1.0"):
+        assert f"\n{line}\n" in told
+    assert 'pubsub_delta_last_error_info{code="FAILED_PRECONDITION"' in told
+    assert "pubsub_subscription_num_undelivered_messages{" in told

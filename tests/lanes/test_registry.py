@@ -305,7 +305,7 @@ def test_subscriptions_are_found_by_what_they_are_for(case: Case) -> None:
     second: Subscription = replace(SUBSCRIPTION, name="projects/p/subscriptions/b", uid="b" * 32)
     assert registry.add_subscription(second, "c" * 32)
     assert registry.subscriptions_of(TOPIC) == [SUBSCRIPTION]
-    assert registry.sources("c" * 32) == [(second, "c" * 32)]
+    assert registry.holders("c" * 32) == [(second, "c" * 32)]
     assert registry.subscriptions_to("push_endpoint") == registry.dead_lettering_to(TOPIC) == []
 
 

@@ -39,6 +39,7 @@ from tests.mutations.bugs_of_an_eighth_outsider_by_spark import (
     BUGS_OF_AN_EIGHTH_OUTSIDER_BY_SPARK,
 )
 from tests.mutations.bugs_of_an_eleventh_outsider import BUGS_OF_AN_ELEVENTH_OUTSIDER
+from tests.mutations.bugs_of_an_operator import BUGS_OF_AN_OPERATOR
 from tests.mutations.bugs_of_an_outsider import BUGS_OF_AN_OUTSIDER
 from tests.mutations.bugs_of_an_outsider_at_surfaces import BUGS_OF_AN_OUTSIDER_AT_SURFACES
 from tests.mutations.bugs_of_an_outsider_by_spark import BUGS_OF_AN_OUTSIDER_BY_SPARK
@@ -179,4 +180,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_FORMS,
     *BUGS_OF_A_READER_OF_MESSAGES,
     *BUGS_OF_A_READER_OF_SERVERS,
+    *BUGS_OF_AN_OPERATOR,
 )

@@ -222,8 +222,8 @@ BUGS_OF_A_LATER_OUTSIDER = (
         "failures-are-counted-from-the-last-success",
         "The counter of failed measurements falls back to 0.",
         "exporter.py",
-        "Measurement(rows, began, seconds, count, before.failures)",
-        "Measurement(rows, began, seconds, count)",
+        "Measurement(rows, began, seconds, count, before.failures, uptime=start)",
+        "Measurement(rows, began, seconds, count, uptime=start)",
     ),
     Bug(
         "a-key-stops-with-a-lost-message",

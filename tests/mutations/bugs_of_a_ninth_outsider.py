@@ -216,8 +216,8 @@ BUGS_OF_A_NINTH_OUTSIDER = (
         "a-damaged-topic-looks-sound",
         "Where one topic is damaged, the exporter says that the measurement succeeded.",
         "exporter.py",
-        "partly.rows, began, seconds, count, failures, partly.error",
-        "partly.rows, began, seconds, count, failures",
+        "partly.rows, began, seconds, count, failures, partly.error, start",
+        "partly.rows, began, seconds, count, failures, None, start",
     ),
     Bug(
         "a-lease-over-before-it-is-given",

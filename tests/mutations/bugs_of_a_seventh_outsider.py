@@ -227,8 +227,8 @@ BUGS_OF_A_SEVENTH_OUTSIDER = (
         "policy-of-an-expired-snapshot",
         "The policy of an expired snapshot is in force.",
         "tables/registry/iam_policies.py",
-        'return collection != "snapshots" or is_live(row, now)',
-        "return True",
+        'is_in_use(row) if collection == "subscriptions" else is_live(row, now)',
+        "is_in_use(row) if collection == 'subscriptions' else True",
     ),
     Bug(
         "added-row-swapped-blindly",
@@ -338,9 +338,8 @@ BUGS_OF_A_SEVENTH_OUTSIDER = (
         "scrape-of-a-failure-without-rows",
         "A failed measurement removes the metrics from scrapes.",
         "exporter.py",
-        "                before.rows, before.time, before.seconds, count, "
-        "before.failures + 1, error\n",
-        "                (), before.time, before.seconds, count, before.failures + 1, error\n",
+        "replace(before, measurements=count, failures=failures, error=error)",
+        "replace(before, rows=(), measurements=count, failures=failures, error=error)",
     ),
     Bug(
         "up-after-a-failure",

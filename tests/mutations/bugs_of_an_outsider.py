@@ -217,8 +217,8 @@ OF_TABLES = (
         "published-to-the-detached",
         "A publish to a deleted topic succeeds though all its subscriptions are detached.",
         "tables/store.py",
-        "return any(not each.detached for each, _ in self.registry.sources(topic_uid))",
-        "return any(self.registry.sources(topic_uid))",
+        "return any(not each.detached for each, _ in self.registry.holders(topic_uid))",
+        "return any(self.registry.holders(topic_uid))",
     ),
     Bug(
         "may-have-landed-has-not",

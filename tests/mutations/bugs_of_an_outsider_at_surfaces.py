@@ -177,8 +177,8 @@ OF_JOBS = (
         "old-metrics-look-new",
         "After a failed measurement the exporter gives the earlier metrics the age of the failure.",
         "exporter.py",
-        "before.rows, before.time, before.seconds, count, before.failures + 1, error",
-        "before.rows, began, before.seconds, count, before.failures + 1, error",
+        "replace(before, measurements=count, failures=failures, error=error)",
+        "replace(before, uptime=start, measurements=count, failures=failures, error=error)",
     ),
     Bug(
         "files-of-two-formats",

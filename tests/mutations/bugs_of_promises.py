@@ -122,9 +122,8 @@ BUGS_OF_PROMISES = (
     Bug(
         "put-back-without-its-policy",
         "A subscription that was used while it expired has lost its IAM policy.",
-        _REGISTRY,
-        "        return self._subscriptions.add(row, TAKEN)\n\n    # Snapshots",
-        '        plain = {**row, "iam_policy": None}\n'
-        "        return self._subscriptions.add(plain, TAKEN)\n\n    # Snapshots",
+        "tables/registry/expirations.py",
+        "self._subscriptions.change(uid, columns_of_fields(if_shown), _is_expiring)",
+        'self._subscriptions.change(uid, {**columns_of_fields(if_shown), "iam_policy": None})',
     ),
 )

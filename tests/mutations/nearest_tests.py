@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from tests.mutations.nearest_tests_of_policy import NEAREST_OF_POLICY, TABLE_WRITES
 from tests.mutations.nearest_tests_of_surfaces import NEAREST_OF_SURFACES
+from tests.mutations.nearest_tests_of_the_registry import NEAREST_OF_THE_REGISTRY
 
 NEAREST: dict[str, tuple[str, ...]] = {
     **NEAREST_OF_SURFACES,
     **NEAREST_OF_POLICY,
-    "delivery/expiration.py": ("expiration_beside_others", "expiration"),
+    **NEAREST_OF_THE_REGISTRY,
     "delivery/surveys.py": ("survey", "missing_statistics"),
     "operations/find.py": (
         "find",
@@ -102,7 +103,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/s3_writers.py": ("lanes_choice",),
     "session.py": ("session_settings", "no_jvm", "dependencies", "storage_settings"),
     "operations/iam.py": ("server_iam",),
-    "tables/registry/iam_policies.py": ("server_iam", "server_access_changes"),
     "delivery/consuming.py": (
         "protocol/test_outages",
         "server_forwarding",
@@ -120,7 +120,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/target_rows.py": ("target_rows", *TABLE_WRITES, "lanes/test_table_partitions"),
     "tables/partition_values.py": ("lanes/test_table_partitions",),
     "tables/text_lengths.py": ("lanes/test_table_texts",),
-    "tables/targets.py": TABLE_WRITES,
+    "tables/targets.py": ("lanes/test_table_locations", *TABLE_WRITES),
     "operations/acknowledge.py": (
         "batches",
         "consumer_calls",
@@ -236,7 +236,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "delivery/schemas.py": ("schema_publishing", "schema_calls"),
     "operations/schemas.py": ("schema_calls", "console_schemas", "wrong_arguments"),
-    "tables/registry/schemas.py": ("schema_publishing", "schema_calls"),
     "errors.py": ("errors", "lost_registry"),
     "publisher.py": (
         "wrong_arguments",
@@ -299,30 +298,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_exits",
     ),
     "threads.py": ("started_threads", "subscriber_end", "lanes/test_exits"),
-    "tables/registry/predicates.py": ("expired_snapshots", "snapshot_calls", "expiration"),
-    "tables/registry/registry.py": (
-        "lost_registry",
-        "expired_snapshots",
-        "tables_in_memory",
-        "snapshot_calls",
-        "expiration",
-        "schema_publishing",
-        "order_of_writes",
-        "races",
-        "lanes/test_registry",
-    ),
-    "tables/registry/resource_table.py": (
-        "resource_table",
-        "lanes/test_registry",
-        "lanes/test_tables_that_are_gone",
-        "lost_registry",
-        "lost_answers",
-        "layout_version",
-        "tables_in_memory",
-        "snapshot_calls",
-        "if_unchanged",
-        "expiration",
-    ),
     "methods/metrics.py": ("exporter", "metrics_of_a_store", "wrong_arguments"),
     "methods/schemas.py": ("schema_calls", "lanes/test_far_clocks"),
     "tables/lanes/spark/ticks.py": ("ticks",),
@@ -334,6 +309,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "exporter",
         "started_threads",
         "lanes/test_damaged_metrics",
+        "lanes/test_far_clocks",
         "forked_processes",
     ),
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
@@ -373,7 +349,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/retries.py": ("protocol/test_outages", "storage_failures", "swaps"),
     "tables/lanes/storage_errors.py": ("storage_failures", "lanes/test_failing_disks"),
     "tables/messages/sizes.py": ("publish_calls", "find", "metrics_of_a_store"),
-    "tables/registry/rows.py": ("lanes/test_registry", "tables_in_memory", "registry_rows"),
     "tables/typed.py": ("tables_in_memory", "schema_typing"),
     "tables/schemas.py": ("lanes/test_tables", "lanes/test_table_ended"),
     "addresses.py": ("server_listening", "console_security", "cli_endpoint_reached"),

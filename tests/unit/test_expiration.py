@@ -21,9 +21,16 @@ from pubsub_delta.policy.iam import Binding, IamPolicy
 from pubsub_delta.tables.ack_state import AckStates
 from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.registry import Registry
+from pubsub_delta.tables.registry.expirations import Expirations
 from tests.unit.builders import DAY, HOUR, MINUTE, at
-from tests.unit.expiring import FULL_NAME, at_its_deletion, expired, idle_after_a_day
-from tests.unit.in_memory import NAME, TOPIC, InMemory
+from tests.unit.expiring import (
+    FULL_NAME,
+    at_its_deletion,
+    expired,
+    idle_after_a_day,
+    in_use_as_it_expires,
+)
+from tests.unit.in_memory import NAME, InMemory
 
 LAST_USE = 20 * HOUR
 
@@ -149,24 +156,21 @@ def test_who_deletes_it_while_it_expires_does_not_get_it_back(
 
 
 def test_it_is_told_if_one_that_is_used_cannot_be_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name is taken once: another one may have been given it at that moment."""
-    store = idle_after_a_day()
-    store.be_at(2 * DAY)
-    idle, registry = store.store.get_subscription(NAME), store.tables.registry
-    remove = registry.take_out_subscription
+    """The storage is away at that moment; the next run shows it again."""
+    store = in_use_as_it_expires(monkeypatch)
+    stored = store.store.get_subscription(NAME)
 
-    def take_its_name(*args: Any) -> object:
-        removed = remove(*args)
-        other = store.driver.open()
-        change = other._tables.ack_states.change
-        change(idle.uid, lambda state: (replace(state, active_time=store.now), None))
-        other.create_subscription(NAME, TOPIC)
-        return removed
+    def away(*_: Any) -> None:
+        raise Unavailable("the storage is away")
 
-    monkeypatch.setattr(registry, "take_out_subscription", take_its_name)
-    told = store.store.maintain(dead_letters=False, retention=False)
-    assert "another one took its name" in told.problems[FULL_NAME]
-    assert store.store.get_subscription(NAME).uid != idle.uid
+    with monkeypatch.context() as now:
+        now.setattr(Expirations, "end", away)
+        told = store.store.maintain(dead_letters=False, retention=False)
+    assert (told.expired, list(told.problems)) == ([], [FULL_NAME])
+    with pytest.raises(NotFound):
+        store.store.get_subscription(NAME)
+    assert expired(store) == []
+    assert replace(store.store.get_subscription(NAME), update_time=stored.update_time) == stored
 
 
 def test_a_snapshot_that_is_given_more_time_while_it_is_deleted_stays(
@@ -291,7 +295,7 @@ def test_a_problem_names_its_subscription_once(monkeypatch: pytest.MonkeyPatch) 
     def lose(*_: object) -> None:
         raise Aborted(f"{FULL_NAME}: concurrent writers were faster 25 times")
 
-    monkeypatch.setattr(store.tables.registry, "take_out_subscription", lose)
+    monkeypatch.setattr(store.tables.registry.expirations, "begin", lose)
     problems = store.store.maintain(dead_letters=False, retention=False).problems
     assert problems == {FULL_NAME: "Aborted: concurrent writers were faster 25 times"}
 

@@ -47,6 +47,22 @@ def test_directories_and_urls_are_roots(root: str, base: str) -> None:
     ]
 
 
+def test_a_file_url_with_a_host_is_not_taken_for_another_directory() -> None:
+    """After two slashes a host follows: Hadoop refuses one, and /pubsub was never meant."""
+    told = "names the host 'data'.*; file:///data/pubsub or another path after three slashes"
+    with pytest.raises(InvalidArgument, match=told):
+        layout_of("file://data/pubsub")
+    assert layout_of("file://localhost/data/pubsub").local_directory() == "/data/pubsub"
+
+
+@pytest.mark.parametrize(
+    "root", ["s3a:/bucket/pubsub", "s3:///pubsub", "gs:/bucket/pubsub", "abfss:///pubsub"]
+)
+def test_a_url_without_a_bucket_is_refused_by_name(root: str) -> None:
+    with pytest.raises(InvalidArgument, match=r"names no bucket or container; .*://BUCKET/pubsub"):
+        layout_of(root)
+
+
 @pytest.mark.parametrize("root", ["./pubsub", "pubsub/", "../pubsub", "a/b", Path("pubsub")])
 def test_a_relative_directory_is_made_absolute(root: str | Path) -> None:
     layout = layout_of(root)  # type: ignore[arg-type]

@@ -36,6 +36,7 @@ SLOW_DOWN = (
 )
 BUSY = "Error performing PUT - Server returned non-2xx status code: 503 Service Unavailable: "
 NO_KEYS = "the credential provider was not enabled\n ↳ no credentials found in chain. Attempted:"
+NO_ACCOUNT = "Generic MicrosoftAzure error\n \x1b[31m↳\x1b[0m Account must be specified\n"
 GONE = (
     f"{LIST} ↳ 180s  - HTTP error\n \x1b[31m↳\x1b[0m error sending request\n"
     " \x1b[31m↳\x1b[0m client error (Connect)\n \x1b[31m↳\x1b[0m tcp connect error\n"
@@ -49,6 +50,7 @@ GONE = (
         (BUCKET, "refuses it (404 Not Found, NoSuchBucket)"),
         (TOKEN, "refuses it (400 Bad Request, ExpiredToken)"),
         (NO_KEYS, "there are no credentials for its storage"),
+        (NO_ACCOUNT, "its storage account is not named; the environment"),
     ],
 )
 def test_a_storage_that_says_no_is_told_with_its_own_code(text: str, why: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.session import storage_settings
 from pubsub_delta.tables.lanes.direct.credentials import storage_options
 
@@ -19,6 +20,7 @@ _TENANT = "https://login.microsoftonline.com/a-tenant/oauth2/token"
 @pytest.fixture(autouse=True)
 def _no_keys_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
+    monkeypatch.delenv("AWS_SESSION_TOKEN", raising=False)
     monkeypatch.delenv("AWS_S3_LOCKING_PROVIDER", raising=False)
 
 
@@ -199,3 +201,27 @@ def test_those_of_the_environment_are_for_a_session_as_well(
     """Keys of S3 are not among them: Hadoop takes these from the environment by itself."""
     expected = {f"spark.hadoop.{name}": value for name, value in settings.items()}
     assert storage_settings(environment) == expected
+
+
+@pytest.mark.parametrize("of_environment", [None, "other"])
+def test_the_environments_token_goes_with_no_other_keys(
+    monkeypatch: pytest.MonkeyPatch, of_environment: str | None
+) -> None:
+    """It would be sent to the session's server, which may be anybody's, and refuses the keys."""
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
+    if of_environment is not None:
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", of_environment)
+    with pytest.raises(
+        FailedPrecondition, match=r"^AWS_SESSION_TOKEN .*; unset it, or set fs\.s3a"
+    ):
+        storage_options(_KEYS, S3)
+    assert storage_options({**_KEYS, "fs.s3a.session.token": "c"}, S3)["aws_session_token"] == "c"
+    assert "aws_session_token" not in storage_options({}, S3)
+
+
+def test_keys_that_a_session_has_of_the_environment_keep_its_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
+    assert storage_options(_KEYS, S3)["aws_access_key_id"] == "a"

@@ -57,6 +57,10 @@ _FAILING_ERRORS = {
     errno.EHOSTDOWN: "its disk does not answer",
 }
 _NOT_WRITABLE_ERRORS = {errno.EROFS, errno.EACCES, errno.EPERM}
+_NO_PATH_ERRORS = {
+    errno.ENAMETOOLONG: "File name too long",
+    errno.ELOOP: "Too many levels of symbolic links",
+}
 
 
 class StorageRefused(FailedPrecondition):
@@ -120,6 +124,11 @@ def _error_of(table: str, error: BaseException, text: str, file: str | None) -> 
     if number in _FULL_ERRORS or _FULL.search(text):
         return Unavailable(
             f"{table}: it cannot be written, as no space is left; free some space and try again"
+        )
+    no_path = _NO_PATH_ERRORS.get(number or 0)
+    if no_path is not None:
+        return FailedPrecondition(
+            f"{table}: no table can be there ({no_path}); choose another root"
         )
     refused = _NOT_WRITABLE.search(text)
     if number in _NOT_WRITABLE_ERRORS or refused:

@@ -8,6 +8,7 @@ from datetime import datetime
 from pubsub_delta.errors import Unimplemented
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy.iam import IamPolicy, as_text, of_text
+from pubsub_delta.tables.registry.expirations import is_in_use
 from pubsub_delta.tables.registry.predicates import is_live, is_living
 from pubsub_delta.tables.registry.resource_table import ResourceTable, Row
 
@@ -67,4 +68,4 @@ class IamPolicies:
 def _is_there(collection: str, row: Row, now: datetime) -> bool:
     if collection == "topics":
         return is_living(row)
-    return collection != "snapshots" or is_live(row, now)
+    return is_in_use(row) if collection == "subscriptions" else is_live(row, now)

@@ -3,7 +3,8 @@
 A subscription or snapshot refers to its topic by uid. The row of a deleted topic stays, with its
 ``delete_time``, until its last message is deleted. So deleting a topic is one commit, a new topic
 of the same name is another topic, and ``maintain`` finds the messages to delete. An expired
-snapshot is not visible, and its name is free.
+snapshot is not visible, and its name is free. Nor is a subscription visible that a job deletes
+since it has expired (``expirations``); its name is taken.
 
 A snapshot is announced before its table is created, and lapses before the table is dropped. So a
 process that crashes in between leaves a row by which ``maintain`` finds the table::
@@ -27,6 +28,7 @@ from pubsub_delta.resources import Snapshot, Subscription, Topic
 from pubsub_delta.tables.ack_state.snapshots import SnapshotTables
 from pubsub_delta.tables.lanes.protocol import Lane
 from pubsub_delta.tables.layout import Layout
+from pubsub_delta.tables.registry.expirations import Expirations, is_in_use
 from pubsub_delta.tables.registry.iam_policies import IamPolicies
 from pubsub_delta.tables.registry.predicates import (
     ABANDONED_AFTER,
@@ -85,6 +87,7 @@ class Registry:
         )
         self.schemas = SchemaRows(lane, layout.schemas, new_id, self._create, self._has_schemas)
         self.iam_policies = IamPolicies(self._topics, self._subscriptions, self._snapshots)
+        self.expirations = Expirations(self._subscriptions)
 
     # Topics
 
@@ -155,38 +158,45 @@ class Registry:
 
     def subscription(self, name: str) -> Subscription | None:
         """Return the subscription of that full name, or None."""
-        named = [row for row in self._subscriptions.rows() if row["name"] == name]
+        named = [row for row in self._in_use() if row["name"] == name]
         return next(iter(self._with_topics(named)), None)
 
     def subscriptions(self, prefix: str) -> list[Subscription]:
         """Return the subscriptions whose full names begin with a prefix."""
-        return self._with_topics(with_prefix(prefix, self._subscriptions.rows()))
+        return self._with_topics(with_prefix(prefix, self._in_use()))
 
     def source(self, name: str) -> tuple[Subscription, str] | None:
         """Return a subscription and the uid of its topic, also of a deleted topic.
 
         The messages of a deleted topic stay for its subscriptions. So this reads one table only.
         """
-        found = (row for row in self._subscriptions.rows() if row["name"] == name)
-        return next(((subscription_of(row), row["topic_uid"]) for row in found), None)
+        found = (row for row in self._in_use() if row["name"] == name)
+        return next(map(_source_of, found), None)
 
     def subscriptions_of(self, topic: Topic) -> list[Subscription]:
         """Return the subscriptions of a topic."""
-        return [each for each, _ in self.sources(topic.uid)]
+        return [subscription_of(r) for r in self._in_use() if r["topic_uid"] == topic.uid]
 
     def dead_lettering_to(self, topic: Topic) -> list[Subscription]:
-        """Return the subscriptions that have a topic as their dead-letter topic."""
+        """Return the subscriptions that have a topic as their dead-letter topic, or had it."""
         rows = self._subscriptions.rows()
         return [subscription_of(row) for row in rows if row["dead_letter_topic"] == topic.name]
 
-    def sources(self, topic_uid: str | None = None) -> list[tuple[Subscription, str]]:
-        """Return every subscription, or those of a topic, with the uid of its topic."""
-        found = (r for r in self._subscriptions.rows() if topic_uid in (None, r["topic_uid"]))
-        return [(subscription_of(row), row["topic_uid"]) for row in found]
+    def sources(self) -> list[tuple[Subscription, str]]:
+        """Return every subscription with the uid of its topic."""
+        return list(map(_source_of, self._in_use()))
+
+    def holders(self, topic_uid: str) -> list[tuple[Subscription, str]]:
+        """Return who keeps messages of a topic: its subscriptions, and those that expire now."""
+        rows = self._subscriptions.rows()
+        return [_source_of(row) for row in rows if row["topic_uid"] == topic_uid]
 
     def subscriptions_to(self, where: Literal["push_endpoint", "table_name"]) -> list[Subscription]:
         """Return the subscriptions that push, or those that are written to tables."""
-        return [subscription_of(r) for r in self._subscriptions.rows() if r[where] is not None]
+        return [subscription_of(row) for row in self._in_use() if row[where] is not None]
+
+    def _in_use(self) -> list[Row]:
+        return [row for row in self._subscriptions.rows() if is_in_use(row)]
 
     def add_subscription(self, subscription: Subscription, topic_uid: str) -> bool:
         """Add a subscription unless its name is taken; tell whether it was added."""
@@ -203,23 +213,6 @@ class Registry:
         """Delete a subscription's row; tell whether it was still there."""
         check = precondition(subscription_of, lambda _: True, if_unchanged)
         return self._subscriptions.remove(uid, check)
-
-    def take_out_subscription(
-        self, uid: str, check: Callable[[Subscription], bool]
-    ) -> tuple[Subscription, Row] | None:
-        """Delete a subscription; return it with its row, which has its IAM policy, too."""
-        taken: list[Row] = []
-
-        def may_go(row: Row) -> bool:
-            taken[:] = [row]
-            return check(subscription_of(row))
-
-        removed = self._subscriptions.remove(uid, may_go)
-        return (subscription_of(taken[0]), taken[0]) if removed else None
-
-    def put_back_subscription(self, row: Row) -> bool:
-        """Add a row again that was taken out, unless its name was taken meanwhile."""
-        return self._subscriptions.add(row, TAKEN)
 
     # Snapshots
 
@@ -394,3 +387,7 @@ class Registry:
         uids = {row["topic_uid"] for row in rows}
         found = [row for row in self._topics.rows() if row["uid"] in uids and is_living(row)]
         return {row["uid"]: topic_of(row) for row in found}
+
+
+def _source_of(row: Row) -> tuple[Subscription, str]:
+    return subscription_of(row), row["topic_uid"]

@@ -156,11 +156,16 @@ class ResourceTable:
         return added
 
     def change(
-        self, uid: str, columns: Row | Callable[[Row], Row], check: Check = lambda _: True
+        self,
+        uid: str,
+        columns: Row | Callable[[Row], Row],
+        check: Check = lambda _: True,
+        mark: str = "",
     ) -> bool:
         """Change columns of a row; return whether the row passed ``check``.
 
-        ``columns``: their new values, or a function that returns them for the stored row.
+        ``columns``: their new values, or a function that returns them for the stored row. ``mark``:
+        the beginning of the new etag; the next change ends it.
         """
 
         def attempt() -> bool:
@@ -168,7 +173,7 @@ class ResourceTable:
             row = _of_uid(rows, uid)
             if row is None or not check(row):
                 return False
-            self._swap(row, columns(row) if callable(columns) else columns, version)
+            self._swap(row, columns(row) if callable(columns) else columns, version, mark)
             return True
 
         return repeat_on_conflict(attempt, lambda: self._name(uid))
@@ -186,8 +191,8 @@ class ResourceTable:
                 return True
         return self.change(uid, columns, check)
 
-    def _swap(self, row: Row, columns: Row, version: int) -> None:
-        etag = self._new_id()
+    def _swap(self, row: Row, columns: Row, version: int, mark: str = "") -> None:
+        etag = mark + self._new_id()
         new = {"uid": row["uid"], "expected_etag": row["etag"], **columns, "etag": etag}
         fields = [
             pa.field("expected_etag", TEXT)

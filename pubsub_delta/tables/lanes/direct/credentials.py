@@ -76,6 +76,7 @@ def _of_s3(given: Mapping[str, str], bucket: str) -> dict[str, str]:
     options |= {
         name: "true" for key, name in _FLAGS_OF_S3.items() if found.get(key, "").lower() == "true"
     }
+    _check_token_is_theirs(options)
     algorithm = found.get("encryption.algorithm", "")
     if algorithm in _ENCRYPTION:
         options["aws_server_side_encryption"] = _ENCRYPTION[algorithm]
@@ -86,6 +87,22 @@ def _of_s3(given: Mapping[str, str], bucket: str) -> dict[str, str]:
         # endpoint is named.
         options["AWS_FORCE_CREDENTIAL_LOAD"] = "true"
     return {"aws_conditional_put": "etag", **options, **_endpoint(found, bucket)}
+
+
+def _check_token_is_theirs(options: Mapping[str, str]) -> None:
+    """Raise FailedPrecondition if the environment's token would go with a session's keys.
+
+    ``deltalake`` takes each option that it is not given from the environment. So a server that has
+    nothing to do with it would be sent the token, and refuse the keys with it.
+    """
+    key = options.get("aws_access_key_id")
+    has_token = "aws_session_token" not in options and os.environ.get("AWS_SESSION_TOKEN")
+    if key is not None and has_token and os.environ.get("AWS_ACCESS_KEY_ID") != key:
+        raise FailedPrecondition(
+            "AWS_SESSION_TOKEN of the environment belongs to other keys than the session's "
+            "spark.hadoop.fs.s3a.access.key, and deltalake would send it with them; unset it, or "
+            "set fs.s3a.session.token, too"
+        )
 
 
 def _endpoint(found: Mapping[str, str], bucket: str) -> dict[str, str]:

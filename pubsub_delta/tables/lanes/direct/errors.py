@@ -68,6 +68,7 @@ _REFUSED = re.compile(r"non-2xx status code\W+((?:400|401|403|404) [A-Z][A-Za-z 
 """A request that the storage refused, so that it changed nothing."""
 _ABSENT = re.compile(r"Object at location \S+ not found|FileNotFoundError")
 _NO_KEYS = re.compile(r"no credentials found|error occurred while loading credentials")
+_NO_ACCOUNT = "Account must be specified"
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _ANSWER = re.compile(r"non-2xx status code\W+(\d{3}) ?([A-Za-z ]*)")
 _TEMPORARY_ANSWERS = ("408", "429", "500", "502", "503", "504")
@@ -89,6 +90,12 @@ def refused(table: str, error: BaseException) -> StorageRefused | None:
         return None
     if _NO_KEYS.search(text):
         return StorageRefused(f"{table}: there are no credentials for its storage; {CREDENTIALS}")
+    if _NO_ACCOUNT in text:
+        return StorageRefused(
+            f"{table}: its storage account is not named; the environment "
+            "(AZURE_STORAGE_ACCOUNT_NAME) or the root (abfss://CONTAINER@ACCOUNT.dfs.core.windows."
+            "net/pubsub) names it"
+        )
     refusal = _REFUSED.search(text)
     if refusal is None:
         return None

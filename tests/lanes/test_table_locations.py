@@ -1,0 +1,44 @@
+"""Where the table of a subscription is, however its path and the root are written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pubsub_delta import PubSub, TableConfig
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.table_config import TableState
+from tests.lanes.table_world import NAME, TOPIC, World
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@pytest.mark.parametrize("of_root", ["", "file:", "file://", "file://localhost"])
+@pytest.mark.parametrize("of_table", ["", "file:", "file://"])
+def test_a_table_below_the_root_is_known_however_the_two_are_written(
+    world: World, of_root: str, of_table: str
+) -> None:
+    """A job may open the store by another URL than the program that named the table."""
+    world.make()
+    store = PubSub(None, f"{of_root}{world.root}")
+    config = TableConfig(f"{of_table}{world.table}")
+    made = store.create_subscription(NAME, TOPIC, table_config=config)
+    assert made.table_config is not None
+    assert made.table_config.state is TableState.ACTIVE
+    store.publish(TOPIC, ["a"])
+    report = PubSub(None, f"file:{world.root}").maintain()
+    assert (list(report.written.values()), report.problems) == ([1], {})
+
+
+@pytest.mark.parametrize("of_root", ["", "file:"])
+def test_a_table_of_the_store_is_none_however_the_two_are_written(
+    world: World, tmp_path: Path, of_root: str
+) -> None:
+    store = PubSub(None, f"{of_root}{world.root}", tables_root=f"file://{tmp_path}")
+    for table in (f"{world.root}/topics", f"file:{world.root}/topics"):
+        with pytest.raises(InvalidArgument, match="among the tables of the store"):
+            store.create_subscription(NAME, TOPIC, table_config=TableConfig(table))
