@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from tests.mutations.nearest_tests_of_commands import NEAREST_OF_COMMANDS
 from tests.mutations.nearest_tests_of_policy import NEAREST_OF_POLICY, TABLE_WRITES
 from tests.mutations.nearest_tests_of_surfaces import NEAREST_OF_SURFACES
 from tests.mutations.nearest_tests_of_the_registry import NEAREST_OF_THE_REGISTRY
 
 NEAREST: dict[str, tuple[str, ...]] = {
     **NEAREST_OF_SURFACES,
+    **NEAREST_OF_COMMANDS,
     **NEAREST_OF_POLICY,
     **NEAREST_OF_THE_REGISTRY,
     "delivery/surveys.py": ("survey", "missing_statistics"),

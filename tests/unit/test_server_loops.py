@@ -90,7 +90,7 @@ def test_a_table_is_written_again_after_a_failure_and_no_more_once_its_subscript
         return TableWrites(written=5, is_done=False)
 
     async def test() -> None:
-        writer = TableWriter("sss", "ttt", write, counters, Timing())
+        writer = TableWriter("sss", "ttt", write, asyncio.Semaphore(), counters, Timing())
         await soon(lambda: writer.is_over)
 
     asyncio.run(test())
