@@ -138,6 +138,17 @@ def storage_settings(environment: Mapping[str, str]) -> dict[str, str]:
     return {f"spark.hadoop.{name}": value for name, value in found.items()}
 
 
+def settings_of_new(given: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of a new session; those that are given replace all others.
+
+    Under spark-submit, whose JVM runs already, those of speed are spark-submit's own.
+    """
+    ours = DELTA_SETTINGS
+    if "PYSPARK_GATEWAY_PORT" not in environment:
+        ours = {**DELTA_SETTINGS, **SPEED_SETTINGS, **LOCAL_SETTINGS}
+    return {**storage_settings(environment), **ours, **given}
+
+
 NO_JVM = "Spark did not start"
 JVM_NEEDS = (
     "Java 17 or 21 is needed (JAVA_HOME), and for the first start a network to fetch Delta's JARs"
@@ -185,10 +196,7 @@ def local_session(
         if master.startswith("local"):  # the default is the python3 on the PATH
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = configure_spark_with_delta_pip(builder.master(master))
-        wanted = {**DELTA_SETTINGS, **SPEED_SETTINGS, **LOCAL_SETTINGS, **(settings or {})}
-    else:
-        wanted = {**DELTA_SETTINGS, **(settings or {})}
-    for key, value in (storage_settings(os.environ) | wanted).items():
+    for key, value in settings_of_new(settings or {}, os.environ).items():
         builder = builder.config(key, value)
     try:
         return builder.getOrCreate()

@@ -69,6 +69,13 @@ BUGS_OF_A_TWELFTH_OUTSIDER = (
         "        for delivery in list(deliveries)[:1]:\n            received",
     ),
     Bug(
+        "environment-before-what-is-given",
+        "The storage settings of a session are those of the environment, whatever its caller gives.",
+        "session.py",
+        "{**storage_settings(environment), **ours, **given}",
+        "{**ours, **given, **storage_settings(environment)}",
+    ),
+    Bug(
         "first-column-alone-is-forgotten",
         "Links of a list that shows its first column alone show the usual columns.",
         "console/lists.py",

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from pubsub_delta.errors import FailedPrecondition
-from pubsub_delta.session import storage_settings
+from pubsub_delta.session import (
+    DELTA_SETTINGS,
+    LOCAL_SETTINGS,
+    SPEED_SETTINGS,
+    settings_of_new,
+    storage_settings,
+)
 from pubsub_delta.tables.lanes.direct.credentials import storage_options
 
 S3 = "s3a://till/pubsub"
@@ -201,6 +207,18 @@ def test_those_of_the_environment_are_for_a_session_as_well(
     """Keys of S3 are not among them: Hadoop takes these from the environment by itself."""
     expected = {f"spark.hadoop.{name}": value for name, value in settings.items()}
     assert storage_settings(environment) == expected
+
+
+def test_settings_that_are_given_replace_those_of_the_environment_and_of_the_library() -> None:
+    name, own = "spark.hadoop.fs.s3a.endpoint.region", next(iter(SPEED_SETTINGS))
+    environment = {"AWS_REGION": "eu-1"}
+    found = settings_of_new({}, environment)
+    assert found[name] == "eu-1"
+    assert found.items() >= {**DELTA_SETTINGS, **SPEED_SETTINGS, **LOCAL_SETTINGS}.items()
+    found = settings_of_new({name: "eu-2", own: "mine"}, environment)
+    assert (found[name], found[own]) == ("eu-2", "mine")
+    submitted = settings_of_new({}, {**environment, "PYSPARK_GATEWAY_PORT": "1"})
+    assert submitted == {name: "eu-1", **DELTA_SETTINGS}
 
 
 @pytest.mark.parametrize("of_environment", [None, "other"])
