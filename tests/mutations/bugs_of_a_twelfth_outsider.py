@@ -70,7 +70,7 @@ BUGS_OF_A_TWELFTH_OUTSIDER = (
     ),
     Bug(
         "environment-before-what-is-given",
-        "The storage settings of a session are those of the environment, whatever its caller gives.",
+        "A session has the storage settings of the environment, whatever its caller gives.",
         "session.py",
         "{**storage_settings(environment), **ours, **given}",
         "{**ours, **given, **storage_settings(environment)}",
