@@ -106,13 +106,6 @@ BUGS_OF_A_STREAMING_READER = (
         "fits = mine == theirs",
     ),
     Bug(
-        "records-are-cast",
-        "A record that leaves fields out is cast from one that has them, which Arrow refuses.",
-        "tables/target_rows.py",
-        " or pa.types.is_nested(source)",
-        "",
-    ),
-    Bug(
         "exit-hangs-its-query",
         "A query whose function calls sys.exit waits for ever.",
         "streaming.py",

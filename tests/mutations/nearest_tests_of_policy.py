@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 TABLE_WRITES = (
+    "lanes/test_table_unknown_fields",
     "lanes/test_table_writes",
     "lanes/test_table_rows",
     "lanes/test_table_slices",
