@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+pytest.importorskip("fastavro")
+
 from pubsub_delta import InvalidArgument, SchemaSettings
 from tests.lanes.table_world import TOPIC, World
 
@@ -39,7 +41,6 @@ def box(name: str, *more: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_fields_of_records_of_the_topics_schema_are_dropped_too(world: World) -> None:
-    pytest.importorskip("fastavro")
     maker = {"type": "record", "name": "Maker", "fields": [{"name": "name", "type": "string"}]}
     own = box("Box", {"name": "unit", "type": "string"}, {"name": "maker", "type": maker})
     fields = [
@@ -65,7 +66,6 @@ def test_fields_of_records_of_the_topics_schema_are_dropped_too(world: World) ->
 def test_a_record_with_a_field_that_the_topics_schema_does_not_have_is_refused(
     world: World,
 ) -> None:
-    pytest.importorskip("fastavro")
     fields = [{"name": "box", "type": box("Box")}]
     definition = json.dumps({"type": "record", "name": "Order", "fields": fields})
     world.store.create_schema("order", "AVRO", definition)

@@ -96,7 +96,7 @@ def test_nothing_is_written_for_one_that_is_not_idle() -> None:
     assert store.driver.world.lane.version(LAYOUT.subscriptions) == before
 
 
-def test_its_dead_letter_topic_is_told_if_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_dead_letter_topic_cannot_be_deleted_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who deletes it is told that the subscription still has it, which may be shown again."""
     store = idle_after_a_day()
     store.store.update_subscription(NAME, dead_letter_policy=DeadLetterPolicy(LETTERS))
@@ -114,7 +114,7 @@ def test_its_dead_letter_topic_is_told_if_that_is_gone(monkeypatch: pytest.Monke
     store.store.delete_topic(LETTERS)
 
 
-def test_a_deletion_of_its_dead_letter_topic_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_dead_letter_topic_can_be_deleted_once_it_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody is left who names the topic once the subscription is deleted, and not before."""
     store = idle_after_a_day()
     store.store.update_subscription(NAME, dead_letter_policy=DeadLetterPolicy(LETTERS))
