@@ -47,11 +47,11 @@ BUGS_OF_A_STREAMING_READER = (
         ":",
     ),
     Bug(
-        "time-ends-a-view",
-        "A time that is too late ends each query of a view of a topic with a schema.",
+        "value-that-does-not-fit-is-null",
+        "A time that is too late is null in a view of a topic with a schema, without a word.",
         _TYPED_SQL,
-        'lambda v: f"CASE WHEN {fits(v)} THEN {reading.of(v)} END",',
-        "reading.of,",
+        'lambda v: f"CASE WHEN NOT {fits(v)} THEN {literal(why)} END",',
+        "lambda _: None,",
         needs_spark=(_TOLD,),
     ),
     Bug(

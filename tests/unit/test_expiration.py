@@ -155,7 +155,9 @@ def test_who_deletes_it_while_it_expires_does_not_get_it_back(
         store.store.get_subscription(NAME)
 
 
-def test_one_that_is_used_is_shown_by_the_next_run_if_the_storage_was_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_is_used_is_shown_by_the_next_run_if_the_storage_was_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The storage is away at that moment; the next run shows it again."""
     store = in_use_as_it_expires(monkeypatch)
     stored = store.store.get_subscription(NAME)

@@ -114,7 +114,9 @@ def test_its_dead_letter_topic_cannot_be_deleted_meanwhile(monkeypatch: pytest.M
     store.store.delete_topic(LETTERS)
 
 
-def test_its_dead_letter_topic_can_be_deleted_once_it_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_dead_letter_topic_can_be_deleted_once_it_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Nobody is left who names the topic once the subscription is deleted, and not before."""
     store = idle_after_a_day()
     store.store.update_subscription(NAME, dead_letter_policy=DeadLetterPolicy(LETTERS))
