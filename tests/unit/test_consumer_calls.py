@@ -95,12 +95,8 @@ def test_a_pull_that_leases_nothing_forwards_all_the_same() -> None:
     assert store.backlog() == {}
 
 
-def test_a_dead_letter_is_not_lost_where_it_cannot_be_written(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """If the dead-letter topic cannot be written, nothing is forwarded or lost."""
-    store = InMemory(dead_letter_policy=DEAD)
-    store.publish("a")
+def pull_on_a_full_disk(store: InMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decide that an exhausted message is forwarded, where the dead-letter topic is not written."""
     exhausted(store)
 
     def full(*_: object) -> None:
@@ -110,6 +106,15 @@ def test_a_dead_letter_is_not_lost_where_it_cannot_be_written(
         patched.setattr(MemoryLane, "append", full)
         with pytest.warns(DeadLetterWarning, match="no space left"):
             store.pull()
+
+
+def test_a_dead_letter_is_not_lost_where_it_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """If the dead-letter topic cannot be written, nothing is forwarded or lost."""
+    store = InMemory(dead_letter_policy=DEAD)
+    store.publish("a")
+    pull_on_a_full_disk(store, monkeypatch)
     assert store.backlog() == {"a": "forwarding"}
     store.pull()
     assert store.stored(LETTERS) == ["a"]
@@ -122,15 +127,7 @@ def test_a_seek_completes_first_what_is_being_forwarded(
     """A dead letter whose forwarding is decided is forwarded once, and then it is acked."""
     store = InMemory(dead_letter_policy=DEAD, retain_acked_messages=retain)
     store.publish("a")
-    exhausted(store)
-
-    def full(*_: object) -> None:
-        raise OSError("no space left on device")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(MemoryLane, "append", full)
-        with pytest.warns(DeadLetterWarning, match="no space left"):
-            store.pull()
+    pull_on_a_full_disk(store, monkeypatch)
     store.store.seek(NAME, time=at(0))
     assert store.stored(LETTERS) == ["a"]
     assert store.backlog() == ({"a": "available"} if retain else {})

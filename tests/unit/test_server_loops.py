@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
 from typing import Any
 
@@ -38,6 +39,18 @@ class Failing:
             raise RuntimeError("no such luck")
 
 
+def goes_on(loop: Callable[[], Coroutine[Any, Any, None]], work: Failing) -> None:
+    """Run a loop until its work has failed twice and been done twice."""
+
+    async def test() -> None:
+        running = asyncio.create_task(loop())
+        await soon(lambda: work.calls >= 4)
+        assert not running.done()
+        running.cancel()
+
+    asyncio.run(test())
+
+
 def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
 
@@ -50,13 +63,7 @@ def test_a_policy_file_is_looked_at_again_after_a_failure(
     file: Any = SimpleNamespace(reload_if_changed=look)
     none: Any = None
 
-    async def test() -> None:
-        watching = asyncio.create_task(Authorizer(file, none, none, none).watch())
-        await soon(lambda: look.calls >= 4)
-        assert not watching.done()
-        watching.cancel()
-
-    asyncio.run(test())
+    goes_on(Authorizer(file, none, none, none).watch, look)
     assert errors(caplog) == ["the policy file could not be checked for changes"] * 2
 
 
@@ -67,13 +74,7 @@ def test_free_memory_is_returned_again_after_a_failure(
     release = Failing()
     monkeypatch.setattr(pa, "default_memory_pool", lambda: SimpleNamespace(release_unused=release))
 
-    async def test() -> None:
-        releasing = asyncio.create_task(memory.release_unused_always())
-        await soon(lambda: release.calls >= 4)
-        assert not releasing.done()
-        releasing.cancel()
-
-    asyncio.run(test())
+    goes_on(memory.release_unused_always, release)
     assert errors(caplog) == ["free memory could not be returned"] * 2
 
 

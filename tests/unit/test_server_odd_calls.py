@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,19 +90,25 @@ def test_with_exactly_once_delivery_a_deadline_outlives_the_server(
     running(test, enable_exactly_once_delivery=True, ack_deadline_seconds=deadline)
 
 
+async def one_given_and_one_waiting(calls: Calls) -> Any:
+    """Publish two messages; return a stream that was given one, while the other one waits."""
+    await calls.publish("a", "b")
+    stream = calls.stream(opening(max_outstanding_messages=1))
+    assert len((await anext(stream)).received_messages) == 1
+    found = calls.hub.running(NAME)
+    assert found is not None
+    await soon(lambda: len(found.leaser.assigner.waiting) == 1)
+    return stream
+
+
 def test_so_does_the_deadline_of_what_has_waited_for_its_client(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def test(calls: Calls) -> None:
-        await calls.publish("a", "b")
-        stream = calls.stream(opening(max_outstanding_messages=1))
-        assert len((await anext(stream)).received_messages) == 1
-        found = calls.hub.running(NAME)
-        assert found is not None
-        await soon(lambda: len(found.leaser.assigner.waiting) == 1)
+        stream = await one_given_and_one_waiting(calls)
         calls.backend.clock.advance(25)
         await calls.pull(1)  # by a deadline of ten minutes, which the lease did not cover
-        await stream.aclose()  # type: ignore[attr-defined]
+        await stream.aclose()
         kill(calls, monkeypatch)
         calls.backend.clock.advance(599)
         assert await available_elsewhere(calls) == []
@@ -113,18 +120,13 @@ def test_a_server_whose_exchanges_fail_gives_away_no_lease_that_ends_too_soon(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def test(calls: Calls) -> None:
-        await calls.publish("a", "b")
-        stream = calls.stream(opening(max_outstanding_messages=1))
-        assert len((await anext(stream)).received_messages) == 1
-        found = calls.hub.running(NAME)
-        assert found is not None
-        await soon(lambda: len(found.leaser.assigner.waiting) == 1)
+        stream = await one_given_and_one_waiting(calls)
         busy = failing_exchanges(monkeypatch)
         busy += [None] * 3
         calls.backend.clock.advance(31)
         await calls.pull(1)
         assert not busy, "it was extended before it was given"
-        await stream.aclose()  # type: ignore[attr-defined]
+        await stream.aclose()
 
     running(test, enable_exactly_once_delivery=True, ack_deadline_seconds=60)
 
