@@ -141,6 +141,8 @@ class Publisher:
 
     def resume_publish(self, ordering_key: str) -> None:
         """Resume a paused ordering key; do nothing if it is not paused."""
+        if not isinstance(ordering_key, str):
+            raise InvalidArgument(f"ordering_key: {ordering_key!r}; text is accepted")
         self._own_process.check()
         with self._work:
             self._paused.discard(ordering_key)

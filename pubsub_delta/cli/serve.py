@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 from contextlib import ExitStack
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +18,15 @@ from pubsub_delta.cli.console import SERVE_PREFIX, access_options, console_in_th
 from pubsub_delta.cli.times import parse_duration
 from pubsub_delta.cli.token_files import read_token
 from pubsub_delta.clock import CheckedClock, SystemClock
+from pubsub_delta.durations import parse_duration_within
 
 if TYPE_CHECKING:
     from pubsub_delta.server.security import Security
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _CLOCK = CheckedClock(SystemClock())
+_LONGEST_GATHER = timedelta(seconds=10)
+"""A publisher waits for a minute, in Google's clients."""
 
 
 @click.command(
@@ -168,8 +172,9 @@ def _serve(
 
     clock = _CLOCK
     issuer = checked_issuer(options["push_issuer"])
-    gather = parse_duration(options["group_commit"], "group-commit").total_seconds()
-    timing = Timing(gather=gather, confirm_acks=bool(options["confirm_acks"]))
+    wait = parse_duration(options["group_commit"], "group-commit")
+    gather = parse_duration_within(wait, "group-commit", timedelta(0), _LONGEST_GATHER)
+    timing = Timing(gather=gather.total_seconds(), confirm_acks=bool(options["confirm_acks"]))
     level = app.settings.log_level
     with ExitStack() as running:
         start_console = running.enter_context(console_in_thread(app, options))

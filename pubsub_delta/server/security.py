@@ -92,6 +92,7 @@ def split_address(text: str) -> tuple[str, int]:
     (('localhost', 8085), ('[::1]', 0), ('localhost', 8085))
     """
     host, colon, port = text.rpartition(":")
-    if not colon or not re.fullmatch(r"[0-9]{1,5}", port) or int(port) > 65535 or "/" in host:
+    is_host = re.fullmatch(r"\[[^\[\]/]*\]|[^:\[\]/]*", host)
+    if not colon or not re.fullmatch(r"[0-9]{1,5}", port) or int(port) > 65535 or not is_host:
         raise InvalidArgument(f"host-port: {text!r}; host:port is accepted, as in localhost:8085")
     return host or "localhost", int(port)

@@ -65,6 +65,7 @@ class SubscriberService:
         name = request.name or self._new_name("subscription", topic_name(topic, "").project)
         name = wire.full_name(name, "subscription", "name")
         fields = wire.subscription_fields(request)
+        wire.check_targets(request, wire.SUBSCRIPTION_FIELDS)
         self._pushers.check(fields.get("push_config"))
         made = await self._do(self._admin.create_subscription, name, topic, **fields)
         await self._pushers.apply(made)
@@ -79,6 +80,7 @@ class SubscriberService:
     async def update_subscription(self, request: Any, context: Any) -> Any:
         """Change the fields of a subscription that the mask names."""
         name = wire.full_name(request.subscription.name, "subscription", "subscription.name")
+        wire.check_targets(request.subscription, request.update_mask.paths)
 
         async def write(stored: Subscription, unchanged: Subscription | None) -> Any:
             if self._access is not None and unchanged is not None:
@@ -116,6 +118,7 @@ class SubscriberService:
     async def modify_push_config(self, request: Any, _: Any) -> Any:
         """Set the push configuration; an empty one means pull."""
         name = _subscription(request.subscription)
+        wire.check_push_endpoint(request.push_config)
         await self._updated(name, {"push_config": wire.push_config(request.push_config)})
         return Empty()
 

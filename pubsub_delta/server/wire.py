@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any
@@ -182,6 +182,32 @@ def subscription_fields(subscription: Any) -> Fields:
 def read_fields(resource: Any, names: Iterable[str]) -> Fields:
     """Return the values of fields of a resource, under the names that the store has for them."""
     return _renamed({name: _READ[name](resource) for name in names})
+
+
+def check_targets(subscription: Any, names: Container[str]) -> None:
+    """Raise InvalidArgument for a config that is given whole, and says what to do and not where.
+
+    ``names``: the fields that the request gives whole. A config without any field is none.
+    """
+    if "push_config" in names:
+        check_push_endpoint(subscription.push_config)
+    config = subscription.bigquery_config
+    said = next((name for name in SWITCHES if getattr(config, name)), None)
+    if "bigquery_config" in names and said is not None and not config.table:
+        raise InvalidArgument(
+            f"bigquery_config.table: it is missing, and {said} is set; the table that messages are "
+            "written to is accepted, or no bigquery_config"
+        )
+
+
+def check_push_endpoint(config: Any) -> None:
+    """Raise InvalidArgument for a push config that says how to push, and not where to."""
+    said = next((name for name in ("oidc_token", "no_wrapper") if config.HasField(name)), None)
+    if said is not None and not config.push_endpoint:
+        raise InvalidArgument(
+            f"push_config.push_endpoint: it is missing, and {said} is set; the endpoint that "
+            "messages are pushed to is accepted, or an empty push_config for pull"
+        )
 
 
 def push_config(given: Any) -> PushConfig | None:

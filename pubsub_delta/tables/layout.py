@@ -108,7 +108,7 @@ def layout_of(root: str, field: str = "root") -> Layout:
     if not isinstance(root, str) or _UNFIT.search(root) or not root.strip():
         raise InvalidArgument(f"{field}: {root!r} is not a root; {_ACCEPTED}")
     if _URL.fullmatch(root):
-        _check_host(root)
+        _check_host(root, field)
         return Layout(root.rstrip("/"), in_catalog=False)
     if _SCHEMA.fullmatch(root):
         return Layout(root, in_catalog=True)
@@ -118,7 +118,7 @@ def layout_of(root: str, field: str = "root") -> Layout:
     raise InvalidArgument(f"{field}: {root!r} is not a root{windows}; {_ACCEPTED}")
 
 
-def _check_host(url: str) -> None:
+def _check_host(url: str, field: str) -> None:
     """Raise InvalidArgument for a URL whose first name is another thing than it looks like.
 
     ``file://data/pubsub`` is /pubsub of the host "data", and ``s3a:/data/pubsub`` has no bucket.
@@ -127,13 +127,13 @@ def _check_host(url: str) -> None:
     host, path = of_file.groups() if of_file else (None, "")
     if host and host != "localhost":
         raise InvalidArgument(
-            f"root: {url!r} names the host {host!r}, and not a directory of this machine; "
+            f"{field}: {url!r} names the host {host!r}, and not a directory of this machine; "
             f"file:///{host}{path} or another path after three slashes is accepted"
         )
     if _BUCKET_URL.match(url):
         raise InvalidArgument(
-            f"root: {url!r} names no bucket or container; {url.split(':')[0]}://BUCKET/pubsub is "
-            "accepted"
+            f"{field}: {url!r} names no bucket or container; {url.split(':')[0]}://BUCKET/pubsub "
+            "is accepted"
         )
 
 

@@ -79,6 +79,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "cli_crossed_updates",
     ),
     "server/wire.py": (
+        "server_targets",
         "fine_times",
         "server_wire",
         "server_wire_outputs",
@@ -168,6 +169,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "server/status.py": ("server_replies", "server_wire", "server_wire_outputs"),
     "server/subscriber_service.py": (
+        "server_targets",
         "server_answers",
         "server_rims",
         "server_pull",

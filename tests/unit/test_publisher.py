@@ -256,6 +256,8 @@ def test_a_resumed_key_is_published_again_and_no_other(commits: Commits) -> None
 
     with publisher_of(commits) as publisher:
         publisher.resume_publish("a")  # it is not paused: nothing happens
+        with pytest.raises(InvalidArgument, match=r"ordering_key: \['a'\]; text is accepted"):
+            publisher.resume_publish(["a"])  # type: ignore[arg-type]
         with commits.held_open(publisher):
             commits.failing = {b"bad"}
             publisher.publish("bad", "a").add_done_callback(publish_again)

@@ -40,6 +40,7 @@ def serve(*options: str, absent: str = "{}") -> subprocess.CompletedProcess[str]
         capture_output=True,
         text=True,
         check=False,
+        timeout=60,  # a server that starts does not end
     )
 
 
@@ -74,11 +75,23 @@ def test_a_public_address_is_refused_before_anything_is_started() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["8085", "localhost", "localhost:", "localhost:65536", "a/b:1", f"a:{'9' * 5000}"]
+    "text",
+    [
+        *("8085", "localhost", "localhost:", "localhost:65536", "a/b:1", f"a:{'9' * 5000}"),
+        *("::1:8085", "[::1:8085", "::1]:8085", "a:b:1", "[]:[]:1"),
+    ],
 )
 def test_an_address_is_a_host_and_a_port(text: str) -> None:
     with pytest.raises(InvalidArgument, match="host-port"):
         split_address(text)
+
+
+@pytest.mark.parametrize("wait", ["11s", "1d", "-1s"])
+def test_requests_do_not_wait_longer_for_each_other_than_their_clients_do(wait: str) -> None:
+    done = serve(f"--group-commit={wait}")
+    assert done.returncode == 1
+    assert "group-commit: " in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("port", [0, 1, 65535])
