@@ -52,11 +52,14 @@ def subscribe(
         flow_control: the most outstanding messages and bytes, and the longest lease.
         max_workers: the number of worker threads.
     """
+    from pubsub_delta.delivery.table_writes import cannot_pull
     from pubsub_delta.operations.exchange import StoreChannel
     from pubsub_delta.subscriber import StreamingPull
 
     name = self._subscription(subscription)
     found, _ = self._tables.attached(name)
+    if found.table_config is not None:
+        raise cannot_pull(found)
     return StreamingPull(
         StoreChannel(self._tables, name, found.uid, self._clock.now),
         str(name),

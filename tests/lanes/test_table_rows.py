@@ -273,6 +273,8 @@ def test_nobody_pulls_what_is_written_to_a_table(world: World) -> None:
     world.subscribe()
     with pytest.raises(FailedPrecondition, match="clear its table_config to pull"):
         world.store.pull(NAME)
+    with pytest.raises(FailedPrecondition, match="clear its table_config to pull"):
+        world.store.subscribe(NAME, print)  # at once, and not by its future
     world.store.update_subscription(NAME, table_config=None)
     assert world.store.pull(NAME).message_count == 0
     with pytest.raises(FailedPrecondition, match="has no table_config"):

@@ -118,6 +118,13 @@ BUGS_OF_A_TWELFTH_OUTSIDER = (
         "        if ordering_key is None:\n",
     ),
     Bug(
+        "callbacks-of-a-table-subscription",
+        "A StreamingPull of a table subscription begins, and ends with its first look.",
+        "methods/streams.py",
+        "    if found.table_config is not None:\n        raise cannot_pull(found)\n",
+        "",
+    ),
+    Bug(
         "first-column-alone-is-forgotten",
         "Links of a list that shows its first column alone show the usual columns.",
         "console/lists.py",
