@@ -39,7 +39,7 @@ class Security:
             raise InvalidArgument(
                 "tls: a certificate and its key are accepted, or neither; one of them is missing"
             )
-        if self.token is not None and not _can_be_sent(self.token):
+        if self.token is not None and not can_be_sent(self.token):
             raise InvalidArgument(
                 "token: it is empty, or has characters that no client can send; printable ASCII "
                 "characters are accepted"
@@ -80,7 +80,7 @@ class Security:
         return context
 
 
-def _can_be_sent(token: str) -> bool:
+def can_be_sent(token: str) -> bool:
     """Return whether gRPC's metadata and HTTP's headers can carry a token."""
     return bool(token) and token.isascii() and token.isprintable()
 

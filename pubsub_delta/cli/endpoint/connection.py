@@ -13,7 +13,7 @@ from pubsub_delta.cli.settings import Settings
 from pubsub_delta.cli.token_files import read_token
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, Unknown
 from pubsub_delta.server.grpc_services import SERVICES, grpc
-from pubsub_delta.server.security import split_address
+from pubsub_delta.server.security import can_be_sent, split_address
 
 ANSWER_SECONDS = 5
 """The timeout of the connection."""
@@ -131,7 +131,7 @@ def _token(file: str | None) -> str | None:
     token = read_token(None if file is None else Path(file), "endpoint_token_file")
     if token is None:
         return None
-    if not token or not token.isascii() or not token.isprintable():
+    if not can_be_sent(token):
         raise InvalidArgument(
             f"endpoint_token_file: the content of {file!r} is not a token; printable ASCII "
             "characters are accepted"
