@@ -141,8 +141,14 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_access_changes",
         "server_command",
     ),
-    "server/rest/connection.py": ("rest_connection", "server_rest", "server_odd_calls"),
-    "server/rest/gateway.py": ("server_rest", "server_otel", "server_loops"),
+    "server/rest/connection.py": (
+        "rest_connection",
+        "rest_frameworks",
+        "server_rest",
+        "server_odd_calls",
+    ),
+    "server/rest/encodings.py": ("rest_frameworks",),
+    "server/rest/gateway.py": ("server_rest", "rest_frameworks", "server_otel", "server_loops"),
     "server/rest/payload.py": ("rest_transcoding", "bodies_from_elsewhere"),
     "server/rest/transcoding.py": ("rest_transcoding", "rest_answers"),
     "server/security.py": (

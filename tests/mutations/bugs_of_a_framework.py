@@ -1,0 +1,36 @@
+"""Bugs where a server would not answer frameworks that speak Google's protocol themselves."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+BUGS_OF_A_FRAMEWORK = (
+    Bug(
+        "gzip-of-any-size",
+        "A body in gzip has no limit but that of the bytes that are sent.",
+        "server/rest/connection.py",
+        "body += part\n                if len(body) > self._limits.body_size:",
+        "body += part\n                if len(event.data) > self._limits.body_size:",
+    ),
+    Bug(
+        "gzip-cut-off",
+        "A body in gzip that is cut off is read as if it were whole.",
+        "server/rest/connection.py",
+        "                encoded.check_end()\n",
+        "",
+    ),
+    Bug(
+        "gzip-of-one-member",
+        "Of a body in gzip with several members the later ones are lost.",
+        "server/rest/encodings.py",
+        "data = self._member.unused_data if self._member.eof else self._member.unconsumed_tail",
+        "data = self._member.unconsumed_tail",
+    ),
+    Bug(
+        "gzip-by-one-name",
+        "A body in x-gzip, which is gzip, is refused.",
+        "server/rest/encodings.py",
+        'if name in ("gzip", "x-gzip"):',
+        'if name in ("gzip",):',
+    ),
+)
