@@ -33,4 +33,25 @@ BUGS_OF_A_FRAMEWORK = (
         'if name in ("gzip", "x-gzip"):',
         'if name in ("gzip",):',
     ),
+    Bug(
+        "override-unread",
+        "A POST that means another method is of no method.",
+        "server/rest/overrides.py",
+        'if wanted and head.verb == "POST" else head',
+        "if False else head",
+    ),
+    Bug(
+        "override-of-any-method",
+        "A GET that says it means DELETE deletes.",
+        "server/rest/overrides.py",
+        'if wanted and head.verb == "POST" else head',
+        "if wanted else head",
+    ),
+    Bug(
+        "override-without-its-query",
+        "A GET that is sent as a POST, as its query is long, is refused for its body.",
+        "server/rest/overrides.py",
+        'if head.verb != "GET" or kind != _FORM or _HEADER not in head.headers:',
+        "if True:",
+    ),
 )

@@ -149,6 +149,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "server/rest/encodings.py": ("rest_frameworks",),
     "server/rest/gateway.py": ("server_rest", "rest_frameworks", "server_otel", "server_loops"),
+    "server/rest/overrides.py": ("rest_frameworks",),
     "server/rest/payload.py": ("rest_transcoding", "bodies_from_elsewhere"),
     "server/rest/transcoding.py": ("rest_transcoding", "rest_answers"),
     "server/security.py": (

@@ -1,4 +1,4 @@
-"""REST as generated clients send it: bodies in gzip."""
+"""REST as generated clients send it: bodies in gzip, and POSTs that mean another method."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ pytest.importorskip("grpc")
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.server.rest.connection import Connections, Limits
 from pubsub_delta.server.rest.encodings import Gzip, Identity, decoder
+from pubsub_delta.server.security import Security
 from tests.unit.rest_connections import Echo, over
 from tests.unit.serving import LONG, SUBSCRIPTION, TOPIC, MemoryStore, serving
+from tests.unit.serving_world import WorldBackend, served
 
 GZIP = {"Content-Type": "application/json; charset=UTF-8", "Content-Encoding": "gzip"}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 def ask(address: str, verb: str, target: str, body: bytes, headers: Any) -> tuple[int, Any]:
@@ -127,3 +130,51 @@ def test_large_bodies_in_gzip_are_held_one_after_the_other() -> None:
         assert (await second.reply()).endswith(b"xxx")
 
     over(test, Limits(body_size=1_000, small_size=100, large=1))
+
+
+def test_a_post_may_mean_another_method() -> None:
+    """Google: "do an HTTP POST request and set the override header to PATCH"."""
+    with served(WorldBackend()) as address:
+
+        def send(wanted: str, target: str, body: Any = None, **headers: str) -> tuple[int, Any]:
+            told = {**GZIP, "X-HTTP-Method-Override": wanted, **headers}
+            sent = b"" if body is None else gzip.compress(json.dumps(body).encode())
+            return ask(address, "POST", target, sent, told)
+
+        assert send("PUT", f"/v1/{TOPIC}", {})[1]["name"] == TOPIC
+        changed = {"topic": {"name": TOPIC, "labels": {"a": "b"}}, "updateMask": "labels"}
+        assert send("patch", f"/v1/{TOPIC}", changed)[1]["labels"] == {"a": "b"}
+        assert send("GET", f"/v1/{TOPIC}")[1]["labels"] == {"a": "b"}
+        status, read = send("PUSH", f"/v1/{TOPIC}")
+        assert status == 404
+        assert read["error"]["message"].startswith("no method of google.pubsub.v1 has PUSH /v1/")
+        # Of another method than POST the header says nothing.
+        override = {"X-HTTP-Method-Override": "DELETE"}
+        assert ask(address, "GET", f"/v1/{TOPIC}", b"", override)[1]["name"] == TOPIC
+        assert send("DELETE", f"/v1/{TOPIC}") == (200, {})
+        assert send("GET", f"/v1/{TOPIC}")[0] == 404
+
+
+def test_a_long_query_comes_in_the_body() -> None:
+    """Google's clients for Python and Java, above 2,048 characters of a URL."""
+    with served(WorldBackend()) as address:
+        ask(address, "PUT", f"/v1/{TOPIC}", b"", {})
+        get = {**FORM, "X-HTTP-Method-Override": "GET"}
+        body = f"fields=name&quotaUser={'x' * 3_000}".encode()
+        for target in (f"/v1/{TOPIC}", f"/v1/{TOPIC}?alt=json"):
+            assert ask(address, "POST", target, body, get) == (200, {"name": TOPIC})
+        sent = ask(address, "POST", f"/v1/{TOPIC}", gzip.compress(body), {**get, **GZIP, **FORM})
+        assert sent == (200, {"name": TOPIC})
+        status, read = ask(address, "POST", f"/v1/{TOPIC}", b"nothing=1", get)
+        assert (status, '"nothing"' in read["error"]["message"]) == (400, True)
+        status, read = ask(address, "POST", f"/v1/{TOPIC}:publish", b"a=b", FORM)
+        assert "application/json is accepted" in read["error"]["message"]
+
+
+def test_a_meant_method_is_asked_for_its_token() -> None:
+    with served(WorldBackend(), security=Security(token="secret")) as address:
+        get = {"X-HTTP-Method-Override": "GET"}
+        topics = "/v1/projects/local/topics"
+        assert ask(address, "POST", topics, b"", get)[0] == 401
+        told = {**get, "Authorization": "Bearer secret"}
+        assert ask(address, "POST", topics, b"", told) == (200, {})
