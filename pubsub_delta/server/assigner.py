@@ -39,6 +39,7 @@ class Consumer:
     ahead: int = 1
     max_unsent: int = 0
     unsent: int = field(default=0, init=False)
+    turn: int = field(default=0, init=False)
     messages: int = field(default=0, init=False)
     bytes: int = field(default=0, init=False)
     is_open: bool = field(default=True, init=False)
@@ -133,14 +134,17 @@ class Assigner:
         self.ordered = ordered
         self.waiting: deque[Delivery] = deque()
         self._key_owners: dict[str, tuple[Consumer, int]] = {}
+        self._turns = count(1)
 
     def assign(self, consumers: Iterable[Consumer]) -> dict[Consumer, list[Delivery]]:
         """Assign waiting messages, the oldest first, each to the consumer with the fewest.
 
-        A message that no consumer has room for keeps its place, and so do later ones of its key.
+        Of several with the fewest it is the one that neither got nor answered one for longest: so a
+        message whose deadline has passed at one goes to another. A message that no consumer has
+        room for keeps its place, and so do later ones of its key.
         """
         number = count()
-        free = [(each.messages, next(number), each) for each in consumers if each.free]
+        free = [(each.messages, each.turn, next(number), each) for each in consumers if each.free]
         heapq.heapify(free)
         given: dict[Consumer, list[Delivery]] = {}
         kept: list[Delivery] = []
@@ -156,7 +160,7 @@ class Assigner:
                 continue
             self._assign(delivery, consumer, key)
             given.setdefault(consumer, []).append(delivery)
-            heapq.heappush(free, (consumer.messages, next(number), consumer))
+            heapq.heappush(free, (consumer.messages, consumer.turn, next(number), consumer))
         self.waiting.extendleft(reversed(kept))
         return given
 
@@ -166,6 +170,7 @@ class Assigner:
         if consumer is None:
             return
         delivery.consumer = None
+        consumer.turn = next(self._turns)
         consumer.messages -= 1
         consumer.bytes -= delivery.size
         if self.ordered and delivery.key in self._key_owners:
@@ -185,14 +190,14 @@ class Assigner:
         self._key_owners.clear()
 
     def _consumer_for(
-        self, delivery: Delivery, key: str, free: list[tuple[int, int, Consumer]]
+        self, delivery: Delivery, key: str, free: list[tuple[int, int, int, Consumer]]
     ) -> Consumer | None:
         if key in self._key_owners:
             owner, _ = self._key_owners[key]
             takes = not owner.keys_singly and owner.has_room(delivery.size)
             return owner if takes else None
         while free:
-            messages, _, consumer = heapq.heappop(free)
+            messages, _, _, consumer = heapq.heappop(free)
             # The count differs: it got messages since, and is in the heap once more.
             if messages == consumer.messages and consumer.has_room(delivery.size):
                 return consumer
@@ -200,6 +205,7 @@ class Assigner:
 
     def _assign(self, delivery: Delivery, consumer: Consumer, key: str) -> None:
         delivery.consumer = consumer
+        consumer.turn = next(self._turns)
         consumer.messages += 1
         consumer.bytes += delivery.size
         consumer.unsent += delivery.size if consumer.max_unsent else 0

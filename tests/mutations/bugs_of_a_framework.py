@@ -54,4 +54,18 @@ BUGS_OF_A_FRAMEWORK = (
         'if head.verb != "GET" or kind != _FORM or _HEADER not in head.headers:',
         "if True:",
     ),
+    Bug(
+        "first-stream-first",
+        "Of streams that have equally many messages the first one is given each.",
+        "server/assigner.py",
+        "(each.messages, each.turn, next(number), each) for each in consumers",
+        "(each.messages, 0, next(number), each) for each in consumers",
+    ),
+    Bug(
+        "unanswered-to-the-same",
+        "A message that a stream has not answered is given to it again, with another one idle.",
+        "server/assigner.py",
+        "delivery.consumer = None\n        consumer.turn = next(self._turns)\n",
+        "delivery.consumer = None\n",
+    ),
 )

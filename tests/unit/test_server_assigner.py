@@ -42,6 +42,31 @@ def test_whoever_has_fewest_is_given_first() -> None:
     assert positions(assigner.assign([busy, idle])[idle]) == [4, 5, 6, 7]
 
 
+def test_consumers_that_have_equally_many_take_turns() -> None:
+    one, other = Consumer(), Consumer()
+    assigner = assigner_of()
+    given: list[Consumer] = []
+    for position in range(4):
+        assigner.waiting.append(delivery(position))
+        ((consumer, (got,)),) = assigner.assign([one, other]).items()
+        assigner.release(got)
+        given.append(consumer)
+    assert given == [one, other, one, other]
+
+
+def test_what_one_consumer_does_not_answer_goes_to_another() -> None:
+    """Else a stream that hangs gets a message again and again, until it is a dead letter."""
+    hung, healthy = Consumer(), Consumer()
+    assigner = assigner_of(delivery(0))
+    (unanswered,) = assigner.assign([hung, healthy])[hung]
+    for position in (1, 2):  # the other one is given more meanwhile, and answers
+        assigner.waiting.append(delivery(position))
+        assigner.release(assigner.assign([hung, healthy])[healthy][0])
+    assigner.release(unanswered)  # its deadline has passed
+    assigner.waiting.append(delivery(0))
+    assert positions(assigner.assign([hung, healthy])[healthy]) == [0]
+
+
 def test_flow_control_by_messages_and_by_bytes() -> None:
     # "the server will stop sending more messages" at max_outstanding_messages or …_bytes
     few, small = Consumer(max_messages=2), Consumer(max_bytes=25)
