@@ -19,6 +19,8 @@ from pubsub_delta.server.memory import Memory
 UNLIMITED_MESSAGES = 10_000
 """The limits of a stream that asks for none."""
 UNLIMITED_BYTES = 100_000_000
+_REMEMBERED_FAILURES = 10_000
+"""Messages, of which it is known at which consumer they failed; about 100 bytes each."""
 
 
 @dataclass(eq=False)
@@ -135,13 +137,14 @@ class Assigner:
         self.waiting: deque[Delivery] = deque()
         self._key_owners: dict[str, tuple[Consumer, int]] = {}
         self._turns = count(1)
+        self._failed_at: dict[int, Consumer] = {}
 
     def assign(self, consumers: Iterable[Consumer]) -> dict[Consumer, list[Delivery]]:
         """Assign waiting messages, the oldest first, each to the consumer with the fewest.
 
-        Of several with the fewest it is the one that neither got nor answered one for longest: so a
-        message whose deadline has passed at one goes to another. A message that no consumer has
-        room for keeps its place, and so do later ones of its key.
+        Of several with the fewest it is the one that neither got nor answered one for longest. A
+        message whose deadline has passed at one goes to another that has room. One that no consumer
+        has room for keeps its place, and so do later ones of its key.
         """
         number = count()
         free = [(each.messages, each.turn, next(number), each) for each in consumers if each.free]
@@ -163,6 +166,13 @@ class Assigner:
             heapq.heappush(free, (consumer.messages, consumer.turn, next(number), consumer))
         self.waiting.extendleft(reversed(kept))
         return given
+
+    def fail(self, delivery: Delivery) -> None:
+        """Note that the deadline of a message has passed at its consumer, which may hang."""
+        if delivery.consumer is not None:
+            self._failed_at[delivery.position] = delivery.consumer
+            if len(self._failed_at) > _REMEMBERED_FAILURES:
+                del self._failed_at[next(iter(self._failed_at))]
 
     def release(self, delivery: Delivery) -> None:
         """Remove a message from its consumer: it was acked or nacked, or has expired."""
@@ -188,6 +198,7 @@ class Assigner:
         """Drop every message, waiting or assigned."""
         self.waiting.clear()
         self._key_owners.clear()
+        self._failed_at.clear()
 
     def _consumer_for(
         self, delivery: Delivery, key: str, free: list[tuple[int, int, int, Consumer]]
@@ -196,15 +207,23 @@ class Assigner:
             owner, _ = self._key_owners[key]
             takes = not owner.keys_singly and owner.has_room(delivery.size)
             return owner if takes else None
+        last_choice: tuple[int, int, int, Consumer] | None = None
         while free:
-            messages, _, _, consumer = heapq.heappop(free)
+            messages, *_, consumer = place = heapq.heappop(free)
             # The count differs: it got messages since, and is in the heap once more.
-            if messages == consumer.messages and consumer.has_room(delivery.size):
-                return consumer
-        return None
+            if messages != consumer.messages or not consumer.has_room(delivery.size):
+                continue
+            if consumer is self._failed_at.get(delivery.position) and last_choice is None:
+                last_choice = place
+                continue
+            if last_choice is not None:
+                heapq.heappush(free, last_choice)
+            return consumer
+        return last_choice[-1] if last_choice is not None else None
 
     def _assign(self, delivery: Delivery, consumer: Consumer, key: str) -> None:
         delivery.consumer = consumer
+        self._failed_at.pop(delivery.position, None)
         consumer.turn = next(self._turns)
         consumer.messages += 1
         consumer.bytes += delivery.size

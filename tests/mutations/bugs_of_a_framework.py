@@ -68,4 +68,18 @@ BUGS_OF_A_FRAMEWORK = (
         "delivery.consumer = None\n        consumer.turn = next(self._turns)\n",
         "delivery.consumer = None\n",
     ),
+    Bug(
+        "failed-at-one-to-the-same",
+        "Of many messages that a stream has not answered half are given to it again.",
+        "server/leaser.py",
+        "            self.assigner.fail(delivery)\n",
+        "",
+    ),
+    Bug(
+        "failed-at-the-only-one",
+        "A message that the only stream has not answered is given to none.",
+        "server/assigner.py",
+        "return last_choice[-1] if last_choice is not None else None",
+        "return None",
+    ),
 )

@@ -160,6 +160,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "server/leaser.py": (
         "server_leaser",
+        "server_hung_clients",
         "moved_deadlines",
         "server_leases",
         "server_seeks",
