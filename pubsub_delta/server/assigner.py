@@ -19,6 +19,8 @@ from pubsub_delta.server.memory import Memory
 UNLIMITED_MESSAGES = 10_000
 """The limits of a stream that asks for none."""
 UNLIMITED_BYTES = 100_000_000
+_REMEMBERED_FAILURES = 10_000
+"""Messages, of which it is known at which consumer they failed; about 100 bytes each."""
 
 
 @dataclass(eq=False)
@@ -39,6 +41,7 @@ class Consumer:
     ahead: int = 1
     max_unsent: int = 0
     unsent: int = field(default=0, init=False)
+    turn: int = field(default=0, init=False)
     messages: int = field(default=0, init=False)
     bytes: int = field(default=0, init=False)
     is_open: bool = field(default=True, init=False)
@@ -133,14 +136,18 @@ class Assigner:
         self.ordered = ordered
         self.waiting: deque[Delivery] = deque()
         self._key_owners: dict[str, tuple[Consumer, int]] = {}
+        self._turns = count(1)
+        self._failed_at: dict[int, Consumer] = {}
 
     def assign(self, consumers: Iterable[Consumer]) -> dict[Consumer, list[Delivery]]:
         """Assign waiting messages, the oldest first, each to the consumer with the fewest.
 
-        A message that no consumer has room for keeps its place, and so do later ones of its key.
+        Of several with the fewest it is the one that neither got nor answered one for longest. A
+        message whose deadline has passed at one goes to another that has room. One that no consumer
+        has room for keeps its place, and so do later ones of its key.
         """
         number = count()
-        free = [(each.messages, next(number), each) for each in consumers if each.free]
+        free = [(each.messages, each.turn, next(number), each) for each in consumers if each.free]
         heapq.heapify(free)
         given: dict[Consumer, list[Delivery]] = {}
         kept: list[Delivery] = []
@@ -156,9 +163,16 @@ class Assigner:
                 continue
             self._assign(delivery, consumer, key)
             given.setdefault(consumer, []).append(delivery)
-            heapq.heappush(free, (consumer.messages, next(number), consumer))
+            heapq.heappush(free, (consumer.messages, consumer.turn, next(number), consumer))
         self.waiting.extendleft(reversed(kept))
         return given
+
+    def fail(self, delivery: Delivery) -> None:
+        """Note that the deadline of a message has passed at its consumer, which may hang."""
+        if delivery.consumer is not None:
+            self._failed_at[delivery.position] = delivery.consumer
+            if len(self._failed_at) > _REMEMBERED_FAILURES:
+                del self._failed_at[next(iter(self._failed_at))]
 
     def release(self, delivery: Delivery) -> None:
         """Remove a message from its consumer: it was acked or nacked, or has expired."""
@@ -166,6 +180,7 @@ class Assigner:
         if consumer is None:
             return
         delivery.consumer = None
+        consumer.turn = next(self._turns)
         consumer.messages -= 1
         consumer.bytes -= delivery.size
         if self.ordered and delivery.key in self._key_owners:
@@ -183,23 +198,33 @@ class Assigner:
         """Drop every message, waiting or assigned."""
         self.waiting.clear()
         self._key_owners.clear()
+        self._failed_at.clear()
 
     def _consumer_for(
-        self, delivery: Delivery, key: str, free: list[tuple[int, int, Consumer]]
+        self, delivery: Delivery, key: str, free: list[tuple[int, int, int, Consumer]]
     ) -> Consumer | None:
         if key in self._key_owners:
             owner, _ = self._key_owners[key]
             takes = not owner.keys_singly and owner.has_room(delivery.size)
             return owner if takes else None
+        last_choice: tuple[int, int, int, Consumer] | None = None
         while free:
-            messages, _, consumer = heapq.heappop(free)
+            messages, *_, consumer = place = heapq.heappop(free)
             # The count differs: it got messages since, and is in the heap once more.
-            if messages == consumer.messages and consumer.has_room(delivery.size):
-                return consumer
-        return None
+            if messages != consumer.messages or not consumer.has_room(delivery.size):
+                continue
+            if consumer is self._failed_at.get(delivery.position) and last_choice is None:
+                last_choice = place
+                continue
+            if last_choice is not None:
+                heapq.heappush(free, last_choice)
+            return consumer
+        return last_choice[-1] if last_choice is not None else None
 
     def _assign(self, delivery: Delivery, consumer: Consumer, key: str) -> None:
         delivery.consumer = consumer
+        self._failed_at.pop(delivery.position, None)
+        consumer.turn = next(self._turns)
         consumer.messages += 1
         consumer.bytes += delivery.size
         consumer.unsent += delivery.size if consumer.max_unsent else 0

@@ -237,6 +237,7 @@ class Leaser:
         """
         failed = 0
         for delivery in self._sent.take_expired(now):
+            self.assigner.fail(delivery)
             if delivery.is_sent:
                 self.outstanding.expire(delivery)
             else:

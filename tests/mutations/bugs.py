@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.mutations.bug import Bug
+from tests.mutations.bugs_of_a_framework import BUGS_OF_A_FRAMEWORK
 from tests.mutations.bugs_of_a_later_outsider import BUGS_OF_A_LATER_OUTSIDER
 from tests.mutations.bugs_of_a_ninth_outsider import BUGS_OF_A_NINTH_OUTSIDER
 from tests.mutations.bugs_of_a_reader_of_messages import BUGS_OF_A_READER_OF_MESSAGES
@@ -181,4 +182,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_A_READER_OF_MESSAGES,
     *BUGS_OF_A_READER_OF_SERVERS,
     *BUGS_OF_AN_OPERATOR,
+    *BUGS_OF_A_FRAMEWORK,
 )

@@ -141,8 +141,15 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_access_changes",
         "server_command",
     ),
-    "server/rest/connection.py": ("rest_connection", "server_rest", "server_odd_calls"),
-    "server/rest/gateway.py": ("server_rest", "server_otel", "server_loops"),
+    "server/rest/connection.py": (
+        "rest_connection",
+        "rest_frameworks",
+        "server_rest",
+        "server_odd_calls",
+    ),
+    "server/rest/encodings.py": ("rest_frameworks",),
+    "server/rest/gateway.py": ("server_rest", "rest_frameworks", "server_otel", "server_loops"),
+    "server/rest/overrides.py": ("rest_frameworks",),
     "server/rest/payload.py": ("rest_transcoding", "bodies_from_elsewhere"),
     "server/rest/transcoding.py": ("rest_transcoding", "rest_answers"),
     "server/security.py": (
@@ -153,6 +160,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "server/leaser.py": (
         "server_leaser",
+        "server_hung_clients",
         "moved_deadlines",
         "server_leases",
         "server_seeks",

@@ -42,6 +42,70 @@ def test_whoever_has_fewest_is_given_first() -> None:
     assert positions(assigner.assign([busy, idle])[idle]) == [4, 5, 6, 7]
 
 
+def test_consumers_that_have_equally_many_take_turns() -> None:
+    one, other = Consumer(), Consumer()
+    assigner = assigner_of()
+    given: list[Consumer] = []
+    for position in range(4):
+        assigner.waiting.append(delivery(position))
+        ((consumer, (got,)),) = assigner.assign([one, other]).items()
+        assigner.release(got)
+        given.append(consumer)
+    assert given == [one, other, one, other]
+
+
+def test_what_one_consumer_does_not_answer_goes_to_another() -> None:
+    """Else a stream that hangs gets a message again and again, until it is a dead letter."""
+    hung, healthy = Consumer(), Consumer()
+    assigner = assigner_of(delivery(0))
+    (unanswered,) = assigner.assign([hung, healthy])[hung]
+    for position in (1, 2):  # the other one is given more meanwhile, and answers
+        assigner.waiting.append(delivery(position))
+        assigner.release(assigner.assign([hung, healthy])[healthy][0])
+    assigner.release(unanswered)  # its deadline has passed
+    assigner.waiting.append(delivery(0))
+    assert positions(assigner.assign([hung, healthy])[healthy]) == [0]
+
+
+def test_many_that_one_consumer_does_not_answer_go_to_another() -> None:
+    hung, healthy = Consumer(), Consumer()
+    assigner = assigner_of(*map(delivery, range(10)))
+    given = assigner.assign([hung, healthy])
+    for each in given[hung]:
+        assigner.fail(each)
+    for each in (*given[hung], *given[healthy]):
+        assigner.release(each)
+    failed = positions(given[hung])
+    assert len(failed) == 5
+    assigner.waiting.extend(map(delivery, [*failed, 10, 11]))
+    again = assigner.assign([hung, healthy])
+    assert positions(again[healthy])[:5] == failed
+    assert positions(again[hung]) == [10, 11], "other messages come to it all the same"
+
+
+def test_what_one_consumer_did_not_answer_comes_to_it_again_if_no_other_has_room() -> None:
+    only, full = Consumer(), Consumer(max_messages=1)
+    assigner = assigner_of(delivery(0))
+    assigner.assign([full])
+    assigner.waiting.append(delivery(1))
+    for _ in range(3):
+        ((consumer, (got,)),) = assigner.assign([only, full]).items()
+        assert consumer is only
+        assigner.fail(got)
+        assigner.release(got)
+        assigner.waiting.append(delivery(1))
+
+
+def test_so_many_failures_are_remembered() -> None:
+    consumer = Consumer()
+    assigner = assigner_of()
+    for each in map(delivery, range(10_002)):
+        each.consumer = consumer
+        assigner.fail(each)
+    assert len(assigner._failed_at) == 10_000
+    assert 0 not in assigner._failed_at
+
+
 def test_flow_control_by_messages_and_by_bytes() -> None:
     # "the server will stop sending more messages" at max_outstanding_messages or …_bytes
     few, small = Consumer(max_messages=2), Consumer(max_bytes=25)

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.server.rest.encodings import decoder
 from pubsub_delta.server.rest.responses import RequestHead, Response, error_response
 from pubsub_delta.server.rest.transcoding import text_of
 
@@ -135,6 +136,8 @@ class Connection:
             reply = _http_error(error.error_status_hint, str(error))
         except _TooLarge:
             reply = error_response(_too_large(self._limits.body_size))
+        except InvalidArgument as error:
+            reply = error_response(error)
         except _TooSlow as error:
             reply = _http_error(408, str(error))
         finally:
@@ -198,6 +201,8 @@ class Connection:
             await asyncio.wait({work, gone})
 
     async def _body(self, head: RequestHead) -> bytes:
+        """Read and decompress the body; the limits are those of what it decompresses to."""
+        encoded = decoder(head.headers)
         if int(head.headers.get("content-length", 0)) > self._limits.body_size:
             raise _TooLarge
         if self._http.they_are_waiting_for_100_continue:
@@ -207,13 +212,15 @@ class Connection:
         while True:
             event = await _in_time(self._next_event(), self._limits.pause)
             if not isinstance(event, h11.Data):
+                encoded.check_end()
                 return bytes(body)
-            body += event.data
-            if len(body) > self._limits.body_size:
-                raise _TooLarge
-            if len(body) > self._limits.small_size and not self._holds_large:
-                await self._large.acquire()
-                self._holds_large = True
+            for part in encoded.parts(event.data):
+                body += part
+                if len(body) > self._limits.body_size:
+                    raise _TooLarge
+                if len(body) > self._limits.small_size and not self._holds_large:
+                    await self._large.acquire()
+                    self._holds_large = True
 
     async def _gone(self) -> None:
         """Wait until the client disconnects; bytes that it sends belong to the next request."""

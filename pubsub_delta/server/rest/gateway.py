@@ -17,7 +17,7 @@ from google.rpc import status_pb2
 from pubsub_delta.errors import InvalidArgument, NotFound, PubSubError, Unavailable, shortened
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.grpc_services import grpc
-from pubsub_delta.server.rest import bindings, parameters, transcoding
+from pubsub_delta.server.rest import bindings, overrides, parameters, transcoding
 from pubsub_delta.server.rest.bindings import Binding
 from pubsub_delta.server.rest.parameters import Parameters
 from pubsub_delta.server.rest.responses import (
@@ -76,6 +76,7 @@ class Gateway:
 
     def refusal(self, head: RequestHead) -> Response | None:
         """Return the response to a request that is refused before its body is read, or None."""
+        head = overrides.meant(head)
         try:
             if self._tokens is None:
                 _check_sender(head, local_names_only=self._local_names_only)
@@ -92,6 +93,7 @@ class Gateway:
 
     async def answer(self, head: RequestHead, body: bytes) -> Response:
         """Answer a request; cancelling the coroutine cancels the call."""
+        head, body = overrides.with_query(overrides.meant(head), body)
         if _is_root(head):
             return OK
         try:
@@ -211,11 +213,6 @@ def _patience(head: RequestHead) -> float | None:
 
 
 def _check_content(head: RequestHead, body: bytes) -> None:
-    encoding = head.headers.get("content-encoding", "identity")
-    if encoding.lower() != "identity":
-        raise InvalidArgument(
-            f"Content-Encoding: {shortened(encoding, 60)!r}; an uncompressed body is accepted"
-        )
     kind = head.headers.get("content-type", "")
     if body.strip() and kind.partition(";")[0].strip().lower() != "application/json":
         raise InvalidArgument(
