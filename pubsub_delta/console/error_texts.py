@@ -34,7 +34,8 @@ _FIELDS = {
     "publish_time": "publish time",
 }
 _NAMED = re.compile(
-    rf"(?<![\w./])({'|'.join(map(re.escape, sorted(_FIELDS, key=len, reverse=True)))})(?![\w.]\w)"
+    r"(?<!\w)(?:'[^']*'|\"[^\"]*\")(?!\w)"  # what was given is shown as it is
+    rf"|(?<![\w./])({'|'.join(map(re.escape, sorted(_FIELDS, key=len, reverse=True)))})(?![\w.]\w)"
 )
 _DURATION = re.compile(
     r"(?<![\w'\"/.~+%-])(\d+d)?(\d+h)?(\d+m)?(\d+s)?(?![\w'\"/~+%-])"  # not inside of a longer name
@@ -51,8 +52,10 @@ def readable(text: str) -> str:
     'topic projects/local/topics/kept-3d does not exist; create it first'
     >>> readable("retry_policy.minimum_backoff: it is more than the maximum_backoff")
     'minimum backoff: it is more than the maximum backoff'
+    >>> readable("labels: 'expire_time' has 64 characters; the topic's expire_time has none")
+    "labels: 'expire_time' has 64 characters; the topic's expiry has none"
     """
-    text = _NAMED.sub(lambda found: _FIELDS[found[1]], text)
+    text = _NAMED.sub(lambda found: _FIELDS[found[1]] if found[1] else found[0], text)
     return _DURATION.sub(lambda found: _written(found[0]), text)
 
 

@@ -45,7 +45,7 @@ class Finished:
     """The number of messages that have landed, and why others have not."""
 
     count: int = 0
-    problem: Unwritable | None = None
+    problem: Exception | None = None
 
 
 def row_converter(tables: Tables, subscription: Subscription, target: Target) -> RowConverter:
@@ -110,27 +110,28 @@ class Prepared:
 def finish(
     tables: Tables, source: Source, state: AckState, prepared: Prepared | None = None
 ) -> Finished:
-    """Complete the writes that were decided, the lowest number first.
+    """Complete the writes that were decided, the lowest number first, as far as it succeeds.
 
-    ``prepared``: rows that were read and converted before.
+    It raises nothing: what was decided has landed, and so have the lease and the outcomes of that
+    commit. ``prepared``: rows that were read and converted before.
     """
     count = 0
     waiting = table_writes.writes(state)
-    while waiting:
-        number = min(waiting)
-        spans = waiting.pop(number)
-        is_prepared = prepared is not None and prepared.positions == union(spans)
-        at_hand = [prepared] if prepared is not None and is_prepared else []
-        step = partial(_carry_out, tables, source, number, spans, at_hand)
-        try:
+    try:
+        while waiting:
+            number = min(waiting)
+            spans = waiting.pop(number)
+            is_prepared = prepared is not None and prepared.positions == union(spans)
+            at_hand = [prepared] if prepared is not None and is_prepared else []
+            step = partial(_carry_out, tables, source, number, spans, at_hand)
             done = repeat_on_conflict(step, f"rows of {source.subscription.name}")
-        except Unwritable as problem:
-            return Finished(count, problem)
-        tables.ack_states.change(source.uid, partial(_finish, done, number))
-        if done is table_writes.renumbered:
-            waiting = table_writes.writes(tables.ack_states.read(source.uid))
-        elif done is not table_writes.given_back:
-            count += sum(map(len, spans))
+            tables.ack_states.change(source.uid, partial(_finish, done, number))
+            if done is table_writes.renumbered:
+                waiting = table_writes.writes(tables.ack_states.read(source.uid))
+            elif done is not table_writes.given_back:
+                count += sum(map(len, spans))
+    except Exception as problem:
+        return Finished(count, problem)
     return Finished(count)
 
 

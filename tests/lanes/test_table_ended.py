@@ -13,10 +13,11 @@ from deltalake import DeltaTable
 
 from pubsub_delta import DeadLetterPolicy, PubSub, SchemaSettings, TableConfig
 from pubsub_delta.delivery import consuming, table_subscriptions, table_writes
-from pubsub_delta.errors import FailedPrecondition, NotFound
+from pubsub_delta.errors import FailedPrecondition, NotFound, Unavailable
 from pubsub_delta.table_config import TableState
 from pubsub_delta.tables.lanes.direct.targets import DirectTarget
-from pubsub_delta.tables.targets import Unwritable
+from pubsub_delta.tables.store import Tables
+from pubsub_delta.tables.targets import Target, Unwritable
 from tests.lanes.table_world import BYTES, DEAD, NAME, TOPIC, Killed, World, kill_before, only_for
 from tests.lanes.test_table_rows import with_topic_schema
 from tests.unit.test_races import once
@@ -223,3 +224,60 @@ def test_a_later_topic_of_the_name_has_no_say_in_the_columns(world: World) -> No
     done = world.store.write_table(NAME)
     assert (done.written, done.state) == (0, TableState.SCHEMA_MISMATCH)
     assert done.problem == "the topic was deleted, and its schema settings with it"
+
+
+@pytest.fixture
+def away(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A write was decided, the table was taken away, and its storage does not respond."""
+    world.make()
+    world.subscribe()
+    world.publish(b"a")
+    world.die_before_append(monkeypatch)
+    world.store.update_subscription(NAME, table_config=None)
+
+    def target(*_: object, **__: object) -> Target:
+        raise Unavailable("the storage of the table does not respond")
+
+    monkeypatch.setattr(Tables, "target", target)
+    return world
+
+
+def test_a_pull_holds_while_the_storage_of_an_earlier_table_is_away(away: World) -> None:
+    # design, section 8: what was told is true, whatever becomes of what follows a commit
+    away.publish(b"b")
+    batch = away.store.pull(NAME)
+    assert [each.data for each in batch] == [b"b"]
+    assert len(batch.ack().success) == 1
+    assert away.states() == {"writing": 1}
+
+
+def test_outcomes_hold_while_the_storage_of_an_earlier_table_is_away(away: World) -> None:
+    away.store.update_subscription(NAME, enable_exactly_once_delivery=True)
+    away.publish(b"b")
+    (message,) = away.store.pull(NAME)
+    told = away.store.acknowledge(NAME, [message.ack_id])
+    assert list(told.success) == [message.ack_id]
+
+
+def test_a_slice_tells_why_what_was_decided_before_cannot_be_finished(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.make()
+    world.subscribe()
+    world.publish(b"a")
+    world.die_before_append(monkeypatch)
+    world.publish(b"b")
+    with monkeypatch.context() as patched:
+        real, asked = DirectTarget.outcome, []
+
+        def outcome(*given: Any) -> Any:
+            asked.append(given)
+            if len(asked) == 1:
+                raise Unavailable("the storage of the table does not respond")
+            return real(*given)
+
+        patched.setattr(DirectTarget, "outcome", outcome)
+        with pytest.raises(Unavailable, match="does not respond"):
+            world.write()
+    assert world.write() == (2, 0)  # at once: no lease is left to wait for
+    assert world.data == [b"a", b"b"]

@@ -179,4 +179,11 @@ BUGS_OF_TABLE_WRITES = (
         "if is_of_a_store(self.columns.names, ",
         "if is_of_a_store(self.columns.names[1:], ",
     ),
+    Bug(
+        "pull-fails-by-an-earlier-table",
+        "A pull fails after its commit where an earlier table of the subscription is away.",
+        _WRITES,
+        "    except Exception as problem:\n        return Finished(count, problem)\n",
+        "    except Unwritable as problem:\n        return Finished(count, problem)\n",
+    ),
 )

@@ -295,4 +295,11 @@ BUGS_OF_THE_CONSOLE = (
         "        return measured()\n    except PubSubError as error:",
         "        return measured()\n    except KeyError as error:",
     ),
+    Bug(
+        "given-names-in-the-words-of-pages",
+        "A label with the name of a field is shown by another name in its error.",
+        "console/error_texts.py",
+        "lambda found: _FIELDS[found[1]] if found[1] else found[0]",
+        "lambda found: _FIELDS.get(found[0].strip('\"\\''), found[0])",
+    ),
 )

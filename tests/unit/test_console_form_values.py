@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
+from pubsub_delta.console.error_texts import readable
 from pubsub_delta.console.forms import Form, pairs
 from pubsub_delta.console.subscription_form import changed_fields, form_values
 from pubsub_delta.errors import InvalidArgument
@@ -185,3 +186,10 @@ def test_a_row_takes_the_keys_that_its_line_holds(key: str) -> None:
     except InvalidArgument:
         is_held = False
     assert bool(re.fullmatch(json.loads(written), key)) is is_held
+
+
+def test_what_was_given_is_shown_as_it_is() -> None:
+    """Names of fields become words of the pages, but not what a user has typed."""
+    told = "labels: 'expire_time' and \"push_config\" are taken; the topic's expire_time is not"
+    shown = "labels: 'expire_time' and \"push_config\" are taken; the topic's expiry is not"
+    assert readable(told) == shown

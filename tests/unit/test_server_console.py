@@ -90,7 +90,15 @@ def test_an_option_of_the_console_alone_is_refused(option: str) -> None:
 def test_without_the_extra_the_error_says_how_to_install_it() -> None:
     program = RUN.replace("{absent}", "{'jinja2': None}")
     done = subprocess.run(
-        [sys.executable, "-c", program, "serve", "--root=./x", "--console-port=0"],
+        [
+            sys.executable,
+            "-c",
+            program,
+            "serve",
+            "--root=./x",
+            "--host-port=localhost:0",
+            "--console-port=0",
+        ],
         capture_output=True,
         text=True,
         check=False,
