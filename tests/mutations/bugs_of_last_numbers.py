@@ -163,8 +163,8 @@ BUGS_OF_LAST_NUMBERS = (
         "chunks-as-long-as-allowed",
         "A body in chunks of exactly the limit is refused.",
         "server/rest/connection.py",
-        "if len(body) > self._limits.body_size:",
-        "if len(body) >= self._limits.body_size:",
+        "if max(sent, len(body)) > self._limits.body_size:",
+        "if max(sent, len(body)) >= self._limits.body_size:",
     ),
     Bug(
         "timeout-of-an-hour",

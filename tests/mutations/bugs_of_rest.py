@@ -71,8 +71,8 @@ BUGS_OF_REST = (
         "chunked-body-without-end",
         "A body in chunks may be of any size.",
         _CONNECTION,
-        "if len(body) > self._limits.body_size:",
-        "if len(body) > self._limits.body_size * 1_000_000:",
+        "if max(sent, len(body)) > self._limits.body_size:",
+        "if max(sent, len(body)) > self._limits.body_size * 1_000_000:",
     ),
     Bug(
         "large-bodies-all-at-once",

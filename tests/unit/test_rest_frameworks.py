@@ -96,16 +96,20 @@ def test_the_limit_of_a_body_in_gzip_is_that_of_what_it_holds() -> None:
     """A thousandth of the bytes is sent: who counts these holds any amount."""
 
     async def test(connect: Any, echo: Echo, _: Connections) -> None:
-        async def send(plain: bytes) -> bytes:
-            client, body = await connect(), gzip.compress(plain)
-            head = f"Content-Encoding: gzip\r\nContent-Length: {len(body)}"
-            reply: bytes = await client.ask(f"POST /b HTTP/1.1\r\nHost: l\r\n{head}\r\n\r\n", body)
+        async def send(body: bytes) -> bytes:
+            client = await connect()
+            head = "Content-Encoding: gzip\r\nTransfer-Encoding: chunked"
+            chunks = f"{len(body):x}\r\n".encode() + body + b"\r\n0\r\n\r\n"
+            reply: bytes = await client.ask(
+                f"POST /b HTTP/1.1\r\nHost: l\r\n{head}\r\n\r\n", chunks
+            )
             return reply
 
-        assert (await send(b"x" * 1_000)).endswith(b"x" * 1_000)
+        assert (await send(gzip.compress(b"x" * 1_000))).endswith(b"x" * 1_000)
         echo.asked.clear()
-        for size in (1_001, 400_000):
-            reply = await send(b"x" * size)
+        empty_blocks = gzip.compress(b"")[:10] + b"\0\0\0\xff\xff" * 300
+        for body in (gzip.compress(b"x" * 1_001), gzip.compress(b"x" * 400_000), empty_blocks):
+            reply = await send(body)
             assert reply.startswith(b"HTTP/1.1 400 ")
             assert b"larger than 1,000 bytes" in reply
         assert echo.asked == []
@@ -167,6 +171,8 @@ def test_a_long_query_comes_in_the_body() -> None:
         assert sent == (200, {"name": TOPIC})
         status, read = ask(address, "POST", f"/v1/{TOPIC}", b"nothing=1", get)
         assert (status, '"nothing"' in read["error"]["message"]) == (400, True)
+        status, read = ask(address, "POST", f"/v1/{TOPIC}", b"fields=" + b"x" * 32_768, get)
+        assert (status, "32,768 are accepted" in read["error"]["message"]) == (400, True)
         status, read = ask(address, "POST", f"/v1/{TOPIC}:publish", b"a=b", FORM)
         assert "application/json is accepted" in read["error"]["message"]
 
@@ -178,3 +184,9 @@ def test_a_meant_method_is_asked_for_its_token() -> None:
         assert ask(address, "POST", topics, b"", get)[0] == 401
         told = {**get, "Authorization": "Bearer secret"}
         assert ask(address, "POST", topics, b"", told) == (200, {})
+
+
+def test_a_web_page_may_send_no_meant_method_either() -> None:
+    with served(WorldBackend()) as address:
+        page = {"X-HTTP-Method-Override": "PUT", "Origin": "https://attacker.example"}
+        assert ask(address, "POST", f"/v1/{TOPIC}", b"", page)[0] == 403

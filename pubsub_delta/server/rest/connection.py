@@ -201,22 +201,23 @@ class Connection:
             await asyncio.wait({work, gone})
 
     async def _body(self, head: RequestHead) -> bytes:
-        """Read and decompress the body; the limits are those of what it decompresses to."""
+        """Read and decompress the body; its limits are also those of what it decompresses to."""
         encoded = decoder(head.headers)
         if int(head.headers.get("content-length", 0)) > self._limits.body_size:
             raise _TooLarge
         if self._http.they_are_waiting_for_100_continue:
             ahead = h11.InformationalResponse(status_code=100, headers=[])
             self._writer.write(self._http.send(ahead) or b"")
-        body = bytearray()
+        body, sent = bytearray(), 0
         while True:
             event = await _in_time(self._next_event(), self._limits.pause)
             if not isinstance(event, h11.Data):
                 encoded.check_end()
                 return bytes(body)
+            sent += len(event.data)
             for part in encoded.parts(event.data):
                 body += part
-                if len(body) > self._limits.body_size:
+                if max(sent, len(body)) > self._limits.body_size:
                     raise _TooLarge
                 if len(body) > self._limits.small_size and not self._holds_large:
                     await self._large.acquire()

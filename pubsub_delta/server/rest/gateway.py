@@ -93,7 +93,7 @@ class Gateway:
 
     async def answer(self, head: RequestHead, body: bytes) -> Response:
         """Answer a request; cancelling the coroutine cancels the call."""
-        head, body = overrides.with_query(overrides.meant(head), body)
+        head = overrides.meant(head)
         if _is_root(head):
             return OK
         try:
@@ -118,6 +118,7 @@ class Gateway:
         binding, variables = bound
         pretty = True
         try:
+            head, body = overrides.with_query(head, body)
             options = parameters.parsed(head.query)
             pretty = options.pretty
             _check_content(head, body)

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.server.rest.responses import RequestHead
 
 _HEADER = "x-http-method-override"
 _FORM = "application/x-www-form-urlencoded"
+_LONGEST_QUERY = 32 * 1024
+"""Bytes; as much as a head may have, where the query of a GET is otherwise."""
 
 
 def meant(head: RequestHead) -> RequestHead:
@@ -26,5 +29,9 @@ def with_query(head: RequestHead, body: bytes) -> tuple[RequestHead, bytes]:
     kind = head.headers.get("content-type", "").partition(";")[0].strip().lower()
     if head.verb != "GET" or kind != _FORM or _HEADER not in head.headers:
         return head, body
+    if len(body) > _LONGEST_QUERY:
+        raise InvalidArgument(
+            f"the query in the body has {len(body):,} bytes; {_LONGEST_QUERY:,} are accepted"
+        )
     form = body.decode("latin-1").strip()
     return replace(head, query="&".join(filter(None, (head.query, form)))), b""
