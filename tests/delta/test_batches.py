@@ -108,7 +108,10 @@ def test_an_error_that_a_condition_raises_is_no_damage_to_the_topic(bench: Bench
     bench.store.publish(topic, ['{"total": 3}', "{"])
     batch = bench.store.pull(subscription)
     parsed = "from_json(string(data), 'total INT', map('mode', 'FAILFAST')).total"
-    failing = (f"{parsed} > 1", "MALFORMED_RECORD"), ("raise_error('no disk: corrupt')", "no disk")
+    failing = (
+        (f"{parsed} > 1", "MALFORMED_RECORD"),
+        ("boolean(raise_error('no disk: corrupt'))", "no disk"),
+    )
     for condition, told in failing:
         with pytest.raises(Exception, match=told) as raised:
             batch.ack(where=F.expr(condition))

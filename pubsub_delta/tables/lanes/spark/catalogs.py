@@ -22,6 +22,12 @@ _NO_NAME_OF_IT = re.compile(
 _V1 = "spark.sql.legacy.useV1Command"
 
 
+def current_catalog(spark: SparkSession) -> str:
+    """Return the catalog that a session looks in for a schema without one."""
+    with translating_errors("root"):
+        return spark.catalog.currentCatalog()
+
+
 def location_of_schema(spark: SparkSession, schema: str) -> str | None:
     """Return the location of a catalog schema; None if the catalog has no locations.
 

@@ -25,6 +25,7 @@ from pubsub_delta.clock import to_micros
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.policy.metrics import SubscriptionMetrics
 from pubsub_delta.policy.streams import check_checkpoint
+from pubsub_delta.tables.lanes.spark.errors import translating_errors
 
 _TIME = "oldest_unacked_publish_time"
 METRICS = (
@@ -75,12 +76,13 @@ def ticks(
 
     ``observed``: their name in the progress of the query. ``name``, ``uid``: of the subscription.
     """
-    spark.dataSource.register(TickSource)
-    source = spark.readStream.format(TickSource.name()).options(
-        metrics=str(metrics_file.path), subscription=name, uid=uid
-    )
-    metrics = source.load().withColumn(_TIME, F.timestamp_micros(_TIME))
-    return metrics.observe(observed, *(F.max(name).alias(name) for name in METRICS))
+    with translating_errors(name):
+        spark.dataSource.register(TickSource)
+        source = spark.readStream.format(TickSource.name()).options(
+            metrics=str(metrics_file.path), subscription=name, uid=uid
+        )
+        metrics = source.load().withColumn(_TIME, F.timestamp_micros(_TIME))
+        return metrics.observe(observed, *(F.max(name).alias(name) for name in METRICS))
 
 
 class TickSource(DataSource):
