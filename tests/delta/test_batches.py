@@ -9,7 +9,14 @@ import pytest
 from chispa import assert_df_equality
 from pyspark.sql import functions as F
 
-from pubsub_delta import AckResult, DeadLetterPolicy, InvalidArgument, Message, PulledBatch
+from pubsub_delta import (
+    AckResult,
+    DeadLetterPolicy,
+    InvalidArgument,
+    Message,
+    PubSubError,
+    PulledBatch,
+)
 from tests.conftest import Bench, by_id, states
 
 FLIGHTS = [Message(b"%d" % n, {"n": f"{n % 3}"}, ("UA", "DL")[n % 2]) for n in range(12)]
@@ -93,6 +100,25 @@ def test_what_is_no_condition_on_the_columns_of_a_batch_is_refused(
     with pytest.raises(InvalidArgument, match=r"^where: .*; a condition on the columns"):
         batch.ack(where=wrong(batch))
     assert batch.ack(where=F.col("ordering_key") == "a").counts["success"] == 1
+
+
+def test_an_error_that_a_condition_raises_is_no_damage_to_the_topic(bench: Bench) -> None:
+    """ "messages of this topic are lost to all subscriptions", for a text that is no JSON."""
+    topic, subscription = bench.pair()
+    bench.store.publish(topic, ['{"total": 3}', "{"])
+    batch = bench.store.pull(subscription)
+    parsed = "from_json(string(data), 'total INT', map('mode', 'FAILFAST')).total"
+    failing = (
+        (f"{parsed} > 1", "MALFORMED_RECORD"),
+        ("boolean(raise_error('no disk: corrupt'))", "no disk"),
+    )
+    for condition, told in failing:
+        with pytest.raises(Exception, match=told) as raised:
+            batch.ack(where=F.expr(condition))
+        assert not isinstance(raised.value, PubSubError)
+    with pytest.raises(InvalidArgument, match=r"^where: .*`?nowhere`?.*; a condition on the colu"):
+        batch.ack(where=F.expr("message_id IN (SELECT id FROM nowhere)"))
+    assert batch.ack(where=F.expr("string(data) = '{'")).counts["success"] == 1
 
 
 def test_ack_ids_do_not_come_from_a_stream(bench: Bench) -> None:

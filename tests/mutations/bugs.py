@@ -19,6 +19,7 @@ from tests.mutations.bugs_of_a_sixth_outsider import BUGS_OF_A_SIXTH_OUTSIDER
 from tests.mutations.bugs_of_a_sixth_outsider_at_surfaces import (
     BUGS_OF_A_SIXTH_OUTSIDER_AT_SURFACES,
 )
+from tests.mutations.bugs_of_a_spark_reader import BUGS_OF_A_SPARK_READER
 from tests.mutations.bugs_of_a_streaming_reader import BUGS_OF_A_STREAMING_READER
 from tests.mutations.bugs_of_a_tenth_outsider import BUGS_OF_A_TENTH_OUTSIDER
 from tests.mutations.bugs_of_a_tenth_outsider_at_surfaces import (
@@ -170,6 +171,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_OTHER_PROGRAMS,
     *BUGS_OF_AN_ADVERSARY,
     *BUGS_OF_A_NINTH_OUTSIDER,
+    *BUGS_OF_A_SPARK_READER,
     *BUGS_OF_A_STREAMING_READER,
     *BUGS_OF_A_TENTH_OUTSIDER,
     *BUGS_OF_AN_ELEVENTH_OUTSIDER,

@@ -334,6 +334,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_cut_logs",
         "lanes/test_reads_on_disk",
     ),
+    "tables/lanes/spark/errors.py": ("spark_errors",),
     "tables/lanes/spark/stored.py": ("delta/test_pull",),
     "tables/lanes/spark/types.py": ("fuzz_sql",),
     "tables/lanes/spark/views.py": ("fuzz_sql", "views"),
@@ -370,8 +371,8 @@ NEAREST |= {
     f"tables/lanes/spark/{module}.py": ()
     for module in (
         "bitmaps",
+        "catalogs",
         "columns",
-        "errors",
         "frames",
         "lane",
         "publishing",

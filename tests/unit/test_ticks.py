@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,6 +61,25 @@ def test_a_checkpoint_of_an_earlier_subscription_of_the_name_is_refused(tmp_path
     _, end = earlier.read(start)
     for ask in (lambda: now.read(end), lambda: now.readBetweenOffsets(start, end)):
         with pytest.raises(FailedPrecondition, match=rf"^checkpoint: .*{NAME} \(uid 1, here 2\)"):
+            ask()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"format": 1, "subscription": "1", "reader": "2", "batch": 0},  # format("pubsub_delta")
+        {"sourceVersion": 1, "reservoirId": "1", "index": 0},  # of a Delta table
+        {"subscription": "1", "tick": None},
+        7,  # of a rate
+        "7",
+    ],
+)
+def test_a_checkpoint_of_another_kind_of_query_is_refused(tmp_path: Path, other: Any) -> None:
+    """A query of ``format("pubsub_delta")`` names the same subscription in its offsets."""
+    reader = reading(tmp_path / "metrics.json")
+    start = reader.initialOffset()
+    for ask in (lambda: reader.read(other), lambda: reader.readBetweenOffsets(start, other)):
+        with pytest.raises(FailedPrecondition, match=r"^checkpoint: .* is not an offset of subsc"):
             ask()
 
 

@@ -105,7 +105,9 @@ class Lanes:
 
     def _start(self, spark: SparkSession) -> None:
         if self._layout.in_catalog:
-            self._layout = replace(self._layout, catalog=spark.catalog.currentCatalog())
+            from pubsub_delta.tables.lanes.spark import current_catalog
+
+            self._layout = replace(self._layout, catalog=current_catalog(spark))
         self._started = spark
 
     def _without_spark(self) -> FailedPrecondition:

@@ -45,6 +45,11 @@ _AWAY = re.compile(
 """What Hadoop's file systems say, after their own tries, of a storage that is away or busy."""
 _OCCUPIED = ("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "LOCATION_ALREADY_EXISTS")
 """Conditions for files at the location of a table that the catalog does not have."""
+_STOPPED = re.compile(
+    r"on a stopped SparkContext|No active or default Spark session found|\"jsc\" is null"
+    r"|SparkContext\.dagScheduler\(\)\" is null"
+)
+"""What Spark says of a session that has been stopped, in the midst of an internal error."""
 _WRITTEN = re.compile(r"failed while writing rows to \S+", re.IGNORECASE)
 _NO_LOG = re.compile(r"FileNotFoundException: .*/_delta_log(?: does not exist|\s|$)")
 """Delta's error for VERSION AS OF if there is no table at a path."""
@@ -86,6 +91,12 @@ def translating_errors(table: str | None, *, of_others: bool = False) -> Iterato
         raise
     except Exception as error:
         condition = _condition(error)
+        if _STOPPED.search(str(error)):
+            raise FailedPrecondition(
+                f"{table or 'spark'}: the Spark session of the store, or of the DataFrame, has "
+                "been stopped; open the store again with a session that runs, PubSub(spark, root), "
+                "and make the DataFrame there"
+            ) from error
         if _CONFLICTS.search(condition or str(error)[:2000]):
             raise Conflict(first_line(error)) from error
         if table is not None and not of_others and is_missing(error):

@@ -96,11 +96,12 @@ def chosen(
     """Return the messages of a lease that fulfil a condition on the columns of BATCH.
 
     Spark reads only the columns of the condition. It refers to them by name, and not as columns of
-    another DataFrame; else, or if it is no condition, InvalidArgument.
+    another DataFrame; else, or if it is no condition, InvalidArgument. An error that the condition
+    raises is not one of the table.
     """
     rows = _of_lease(spark, table, spans, subscription_uid, lease_id, counted, ordered=False)
     try:
-        with translating_errors(table):
+        with translating_errors(table, of_others=True):
             return fold(rows.where(where), sum(map(len, spans)))
     except AnalysisException as error:
         raise InvalidArgument(

@@ -370,25 +370,6 @@ class SparkLane:
         return rows[0] if rows else Row()
 
 
-def location_of_schema(spark: SparkSession, schema: str) -> str | None:
-    """Return the location of a catalog schema; None if the catalog has no locations.
-
-    The schema is created only if it does not exist, because that needs another permission.
-    """
-    with translating_errors(schema):
-        try:
-            described = _described(spark, schema)
-        except TableMissing:
-            spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-            described = _described(spark, schema)
-    return next((row[1] for row in described if row[0] == "Location"), None) or None
-
-
-def _described(spark: SparkSession, schema: str) -> list[Row]:
-    with translating_errors(schema):
-        return spark.sql(f"DESCRIBE SCHEMA {schema}").collect()
-
-
 def _logged(row: Row) -> LoggedCommit:
     metrics: Mapping[str, Any] = row["operationMetrics"] or {}
     time: datetime = from_micros(row["micros"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,8 +22,10 @@ from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 from pyspark.sql.types import StructType
 
 from pubsub_delta.clock import to_micros
+from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.policy.metrics import SubscriptionMetrics
 from pubsub_delta.policy.streams import check_checkpoint
+from pubsub_delta.tables.lanes.spark.errors import translating_errors
 
 _TIME = "oldest_unacked_publish_time"
 METRICS = (
@@ -74,12 +76,13 @@ def ticks(
 
     ``observed``: their name in the progress of the query. ``name``, ``uid``: of the subscription.
     """
-    spark.dataSource.register(TickSource)
-    source = spark.readStream.format(TickSource.name()).options(
-        metrics=str(metrics_file.path), subscription=name, uid=uid
-    )
-    metrics = source.load().withColumn(_TIME, F.timestamp_micros(_TIME))
-    return metrics.observe(observed, *(F.max(name).alias(name) for name in METRICS))
+    with translating_errors(name):
+        spark.dataSource.register(TickSource)
+        source = spark.readStream.format(TickSource.name()).options(
+            metrics=str(metrics_file.path), subscription=name, uid=uid
+        )
+        metrics = source.load().withColumn(_TIME, F.timestamp_micros(_TIME))
+        return metrics.observe(observed, *(F.max(name).alias(name) for name in METRICS))
 
 
 class TickSource(DataSource):
@@ -103,7 +106,7 @@ class TickSource(DataSource):
 class TickReader(SimpleDataSourceStreamReader):
     """Counts the micro-batches of a query; its offset is the number of the next, and the uid.
 
-    FailedPrecondition for an offset of another subscription.
+    FailedPrecondition for an offset of another subscription, or of another kind of query.
     """
 
     def __init__(self, path: Path, name: str, uid: str) -> None:
@@ -117,8 +120,7 @@ class TickReader(SimpleDataSourceStreamReader):
 
     def read(self, start: dict[str, Any]) -> tuple[Iterator[tuple[Any, ...]], dict[str, Any]]:
         """Return the present metrics, and the next offset."""
-        self._check(start)
-        return self._metrics(repeated=False), self._offset(start["tick"] + 1)
+        return self._metrics(repeated=False), self._offset(self._tick_of(start) + 1)
 
     def readBetweenOffsets(  # noqa: N802
         self,
@@ -126,14 +128,22 @@ class TickReader(SimpleDataSourceStreamReader):
         end: dict[str, Any],
     ) -> Iterator[tuple[Any, ...]]:
         """Return the present metrics, for a repeated micro-batch."""
-        self._check(end)
+        self._tick_of(end)
         return self._metrics(repeated=True)
 
     def _offset(self, tick: int) -> dict[str, Any]:
         return {"tick": tick, "subscription": self._uid}
 
-    def _check(self, offset: dict[str, Any]) -> None:
+    def _tick_of(self, offset: object) -> int:
+        """Return the number of an offset. Spark gives what the checkpoint holds: any JSON value."""
+        tick = offset.get("tick") if isinstance(offset, Mapping) else None
+        if not isinstance(offset, Mapping) or not isinstance(tick, int):
+            raise FailedPrecondition(
+                f"checkpoint: {offset!r} is not an offset of subscribe_stream: another kind of "
+                "query has written it; use a checkpoint of such a query, or a new one"
+            )
         check_checkpoint(self._name, self._uid, offset.get("subscription"))
+        return tick
 
     def _metrics(self, *, repeated: bool) -> Iterator[tuple[Any, ...]]:
         try:
