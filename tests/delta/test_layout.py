@@ -21,6 +21,7 @@ DEFAULTS = {
     "enableDeletionVectors": "true",
     "enableRowTracking": "true",
     "enableInCommitTimestamps": "true",
+    "feature.deletionVectors": "supported",
 }
 
 

@@ -63,4 +63,15 @@ BUGS_OF_A_SPARK_READER = (
         "        if _STOPPED.search(str(error)):\n",
         "        if False:\n",
     ),
+    Bug(
+        "features-of-the-sessions-defaults",
+        "Tables get the features of Delta's that a session gives its new tables.",
+        "tables/lanes/spark/sql.py",
+        'wanted = {**schema.properties, "delta.ignoreProtocolDefaults": "true"}',
+        "wanted = schema.properties",
+        needs_spark=(
+            "tests/spark_lane/test_tables.py"
+            "::test_tables_are_plain_delta_whatever_the_sessions_defaults",
+        ),
+    ),
 )

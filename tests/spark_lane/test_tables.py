@@ -53,6 +53,8 @@ HOSTILE_DEFAULTS = {
             "enableRowTracking": "true",
             "enableInCommitTimestamps": "true",
             "enableTypeWidening": "true",
+            "feature.deletionVectors": "supported",
+            "feature.v2Checkpoint": "supported",
         }.items()
     },
     "spark.sql.timestampType": "TIMESTAMP_NTZ",

@@ -69,6 +69,10 @@ def partitioned(schema: TableSchema) -> str:
 
 
 def properties(schema: TableSchema) -> str:
-    """Write all properties of a table, so that the session's defaults do not apply."""
-    pairs = ", ".join(f"'{key}' = '{value}'" for key, value in schema.properties.items())
+    """Write all properties of a table, so that the session's defaults do not apply.
+
+    Nor do its defaults of features and protocols, by a property that Delta does not keep.
+    """
+    wanted = {**schema.properties, "delta.ignoreProtocolDefaults": "true"}
+    pairs = ", ".join(f"'{key}' = '{value}'" for key, value in wanted.items())
     return f"TBLPROPERTIES ({pairs})"
