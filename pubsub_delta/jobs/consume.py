@@ -24,10 +24,18 @@ POLL_SECONDS = 1.0
 
 @click.command()
 @terminal.store_options
-@click.option("--subscription", required=True, help="The subscription's id or full name.")
-@click.option("--output", required=True, help="The Delta table to append to: a path or a name.")
+@click.option(
+    "--subscription", required=True, type=terminal.text, help="The subscription's id or full name."
+)
+@click.option(
+    "--output",
+    required=True,
+    type=terminal.text,
+    help="The Delta table to append to: a path or a name.",
+)
 @click.option(
     "--query",
+    type=terminal.text,
     help="SQL over {messages}, run for each batch. Default: the messages unchanged.",
 )
 @outputs.merge_schema_option

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from pubsub_delta import AlreadyExists, InvalidArgument, PubSub
+from pubsub_delta.jobs import terminal
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -32,13 +33,23 @@ _NESTED = (T.ArrayType, T.MapType, T.StructType, T.VariantType)
 def message_options(command: Command) -> Command:
     """Add the options of the topic, and of the columns of messages."""
     for option in (
-        click.option("--ordering-key", help="The column of the ordering key."),
+        click.option("--ordering-key", type=terminal.text, help="The column of the ordering key."),
         click.option(
-            "--attribute", "attributes", multiple=True, help="A column to add as an attribute."
+            "--attribute",
+            "attributes",
+            multiple=True,
+            type=terminal.text,
+            help="A column to add as an attribute.",
         ),
-        click.option("--data", help="The column of the data. Default: all columns, as JSON."),
+        click.option(
+            "--data",
+            type=terminal.text,
+            help="The column of the data. Default: all columns, as JSON.",
+        ),
         click.option("--create-topic", is_flag=True, help="Create the topic if it does not exist."),
-        click.option("--topic", required=True, help="The topic's id or full name."),
+        click.option(
+            "--topic", required=True, type=terminal.text, help="The topic's id or full name."
+        ),
     ):
         command = option(command)
     return command
@@ -49,6 +60,7 @@ def reading_options(command: Command) -> Command:
     for option in (
         click.option(
             "--bad-records",
+            type=terminal.text,
             metavar="PATH",
             help=(
                 "Add bad records to JSON files in this directory, and publish the rest. By "
@@ -60,7 +72,11 @@ def reading_options(command: Command) -> Command:
             is_flag=True,
             help="Read a JSON file as one array or object, and CSV texts with line breaks.",
         ),
-        click.option("--schema", help="The columns of CSV, JSON or Parquet files, as in SQL."),
+        click.option(
+            "--schema",
+            type=terminal.text,
+            help="The columns of CSV, JSON or Parquet files, as in SQL.",
+        ),
         click.option(
             "--format",
             "format_",

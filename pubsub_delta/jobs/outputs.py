@@ -57,7 +57,7 @@ MESSAGES = (
 
 def check_query(spark: SparkSession, query: str | None) -> None:
     """Raise InvalidArgument for SQL that does not run over messages, before any is leased."""
-    if not query:
+    if query is None:
         return
     if "{messages}" not in query:
         raise InvalidArgument(

@@ -30,7 +30,9 @@ from pubsub_delta.jobs.idempotency_ids import batch_id
 
 @click.command()
 @terminal.store_options
-@click.option("--input", "path", required=True, help="A file, directory or URL to read.")
+@click.option(
+    "--input", "path", required=True, type=terminal.text, help="A file, directory or URL to read."
+)
 @inputs.reading_options
 @click.option(
     "--infer-schema",
@@ -38,9 +40,14 @@ from pubsub_delta.jobs.idempotency_ids import batch_id
     help="Infer the types of CSV columns. Default: all columns are texts.",
 )
 @inputs.message_options
-@click.option("--batch-by", help="Publish one batch per value of this column, in its order.")
+@click.option(
+    "--batch-by",
+    type=terminal.text,
+    help="Publish one batch per value of this column, in its order.",
+)
 @click.option(
     "--idempotency-id",
+    type=terminal.text,
     help=(
         "A run with the same id skips messages that were published already: with --batch-by by "
         "value, even if there are new values; else the whole input."

@@ -23,7 +23,13 @@ from pubsub_delta.jobs import inputs, readers, sources, terminal
 
 @click.command()
 @terminal.store_options
-@click.option("--input", "path", required=True, help="A directory of files, or a Delta table.")
+@click.option(
+    "--input",
+    "path",
+    required=True,
+    type=terminal.text,
+    help="A directory of files, or a Delta table.",
+)
 @inputs.reading_options
 @terminal.stream_options
 @inputs.message_options

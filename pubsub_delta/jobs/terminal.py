@@ -68,6 +68,17 @@ console = JobConsole(stderr=False, highlight=False, markup=False, emoji=False)
 """It prints as they are given: paths and patterns, which may have brackets, and errors."""
 
 
+def text(value: str) -> str:
+    """Return the text of an option; the command line is wrong if it is empty.
+
+    It is empty where a schedule has a variable that is not set. That is no option that was left
+    out: the job would do something else than it was asked for.
+    """
+    if not value.strip():
+        raise click.BadParameter(f"{value!r} is empty; give a value, or leave the option out")
+    return value
+
+
 def check_summary(_ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
     """Refuse a summary that cannot be written, before the work begins; leave nothing behind."""
     if path is None:
@@ -144,12 +155,16 @@ def stream_options(command: F) -> F:
         ),
         click.option(
             "--interval",
+            type=text,
             default="1 second",
             show_default=True,
             help="The time between two batches.",
         ),
         click.option(
-            "--checkpoint", required=True, help="A directory or URL that only this query uses."
+            "--checkpoint",
+            required=True,
+            type=text,
+            help="A directory or URL that only this query uses.",
         ),
     ):
         command = option(command)
