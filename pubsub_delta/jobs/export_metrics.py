@@ -117,7 +117,7 @@ def add_to_table(
         warnings.simplefilter("always")
         metrics = store.metrics_table(names, exact=exact)
     count = metrics.count()
-    outputs.append(metrics.coalesce(1), output, merge_schema=False)
+    outputs.append(metrics.coalesce(1), output)
     line = f"export-metrics: {count:,} metrics added to {output}"
     terminal.console.print(line, soft_wrap=True)
     terminal.write_summary(summary, {"job": "export-metrics", "metrics": count})
