@@ -27,6 +27,8 @@ _PLACE = "_pubsub_delta_place"
 _MARK = "pubsub_delta: no record: "
 """The prefix of a bad record, as JSON, in the error of a streaming query."""
 _MOST_SHOWN = 100
+_REPLACED = "\ufffd"
+"""The letter with which Spark replaces bytes that are not UTF-8."""
 _IS_NO_UTF8 = "NOT is_valid_utf8(value)"
 
 
@@ -104,7 +106,8 @@ class Records:
             raise sources.failure(self.path, error) from None
         if not self.may_be_bad:
             return RecordCounts(found[0], 0, {})
-        if self.decoded and found[-1]:
+        names = "".join(self.rows.columns)
+        if self.decoded and (found[-1] or _REPLACED in names):
             self._check_bytes()
         return RecordCounts(found[0] - found[1], found[1], found[2].asDict() if found[2] else {})
 
@@ -161,9 +164,9 @@ class Records:
 
 
 def has_replaced(rows: DataFrame) -> Column:
-    """Return whether a text column has U+FFFD, which replaces bytes that are not UTF-8."""
+    """Return whether a text column has the letter that replaces bytes that are not UTF-8."""
     texts = [field.name for field in rows.schema if isinstance(field.dataType, StringType)]
-    return F.concat_ws("", *map(inputs.column, texts)).contains("\ufffd")
+    return F.concat_ws("", *map(inputs.column, texts)).contains(_REPLACED)
 
 
 def line_of(spark: SparkSession, file: str, record: str) -> int | None:

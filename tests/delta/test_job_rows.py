@@ -59,6 +59,18 @@ def test_an_empty_text_of_a_file_is_one_and_bad_records_are_counted(
     assert f"{file}, line 3: '2' is not a record of 2 columns: id, note (and 1 more)" in refused
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_names_that_are_no_utf_8_are_refused_as_values_are(
+    spark: SparkSession, here: Path, encoding: str
+) -> None:
+    """ "Text is UTF-8; a file that is not is refused": Spark replaces the bytes of names, too."""
+    (here / "a.csv").write_bytes("straße,b\n1,2\n".encode(encoding))
+    with pytest.raises(InvalidArgument, match=r"a.csv, line 1: it is not UTF-8"):
+        records(spark, str(here)).count()
+    (here / "a.csv").write_text("stra\ufffde,b\n1,2\n")
+    assert records(spark, str(here)).count().good == 1
+
+
 def test_the_folder_of_a_line_is_one_of_its_fields(spark: SparkSession, here: Path) -> None:
     (here / "month=01").mkdir()
     (here / "month=01" / "a.json").write_text('{ "id": 1 }\n{}\n{"id": 2}\n')
