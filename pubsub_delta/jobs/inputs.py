@@ -135,7 +135,7 @@ def as_messages(
     columns = [payload.cast("binary").alias("data")]
     if attributes:
         pairs: list[Column] = []
-        for name in attributes:
+        for name in dict.fromkeys(attributes):
             pairs += [F.lit(name), text(name).cast("string")]
         present = F.map_filter(F.create_map(*pairs), lambda _, value: value.isNotNull())
         columns.append(present.alias("attributes"))

@@ -59,6 +59,13 @@ def test_an_empty_text_of_a_file_is_one_and_bad_records_are_counted(
     assert f"{file}, line 3: '2' is not a record of 2 columns: id, note (and 1 more)" in refused
 
 
+def test_an_attribute_that_is_asked_for_twice_is_one(spark: SparkSession) -> None:
+    """It ended in a traceback of Spark's, of a map with a key twice."""
+    rows = spark.sql("SELECT 'UA' AS carrier")
+    messages = inputs.as_messages(rows, "carrier", ("carrier", "carrier"), None)
+    assert [row["attributes"] for row in messages.collect()] == [{"carrier": "UA"}]
+
+
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
 def test_names_that_are_no_utf_8_are_refused_as_values_are(
     spark: SparkSession, here: Path, encoding: str
