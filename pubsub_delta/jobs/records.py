@@ -114,7 +114,8 @@ class Records:
     def _check_bytes(self) -> None:
         """Raise InvalidArgument for bytes that are not UTF-8; the input may have U+FFFD itself."""
         spark = self.rows.sparkSession
-        lines = spark.read.text(self.path).select("value", F.col("_metadata.file_path").alias(FILE))
+        lines = spark.read.text(self.path, recursiveFileLookup=True)
+        lines = lines.select("value", F.col("_metadata.file_path").alias(FILE))
         first = lines.where(_IS_NO_UTF8).select(FILE).first()
         if first is None:
             return

@@ -31,12 +31,14 @@ _LEAVING_OUT = {
 class Source:
     """An input: its path or URL, its format, and the URLs of its files.
 
-    The format is None without files.
+    The format is None without files. ``deep``: whether some files lie in folders that are no
+    partitions (``month=1``). Spark passes over them unless it is told to look there, too.
     """
 
     path: str
     format: str | None
     files: tuple[str, ...] = ()
+    deep: bool = False
 
 
 def find(spark: SparkSession, path: str, asked: str | None) -> Source:
@@ -67,7 +69,9 @@ def find(spark: SparkSession, path: str, asked: str | None) -> Source:
                 "give the table itself"
             )
     names = [path_of(name) for name in files]
-    return Source(path, file_formats.format_of_all(names, path, asked), files)
+    format_ = file_formats.format_of_all(names, path, asked)
+    deep = bool(files) and files != _files(spark, path, deep=False)
+    return Source(path, format_, files, deep)
 
 
 def check_session(spark: SparkSession) -> None:
@@ -124,9 +128,12 @@ def unreadable(path: str, error: Exception) -> InvalidArgument:
     return InvalidArgument(f"--input: {path!r} cannot be read: {' '.join(why.split())}")
 
 
-def _files(spark: SparkSession, path: str) -> tuple[str, ...]:
-    """Return the files of a path, directory or pattern, without reading them."""
-    reader = spark.read.format("binaryFile").option("recursiveFileLookup", True)
+def _files(spark: SparkSession, path: str, *, deep: bool = True) -> tuple[str, ...]:
+    """Return the files of a path, directory or pattern, without reading them.
+
+    ``deep``: with those in folders that are no partitions.
+    """
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", deep)
     try:
         return tuple(sorted(reader.load(path).inputFiles()))
     except Exception as error:
