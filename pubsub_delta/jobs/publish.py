@@ -72,6 +72,7 @@ def publish(
     idempotency_id: str | None,
 ) -> None:
     """Publish the rows of a CSV, JSON, Parquet or Delta input to a topic."""
+    outcome = terminal.Summary("publish")
 
     def job() -> int:
         spark = local_session(app_name=f"publish to {topic}")
@@ -80,7 +81,6 @@ def publish(
         found = readers.read(spark, source, readers.ReadOptions(schema, infer_schema, multiline))
         # A file can be changed after its records are counted.
         rows = found.checked if bad_records is None else found.good
-        outcome = terminal.Summary("publish")
         counted = found.count()
         if counted.bad and bad_records is None:
             raise found.refusal(spark, counted.first, counted.bad)
@@ -109,10 +109,9 @@ def publish(
                 count = written_by(result)
                 outcome.add(count)
                 step(count)
-        outcome.finish(summary)
         return 0
 
-    terminal.run(job)
+    terminal.run(job, outcome.finishing(summary))
 
 
 Batch = tuple[tuple[str, int] | None, DataFrame]

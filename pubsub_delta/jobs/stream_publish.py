@@ -52,6 +52,7 @@ def stream_publish(
     ordering_key: str | None,
 ) -> None:
     """Publish the rows that arrive in a directory or a Delta table, each exactly once."""
+    outcome = terminal.Summary("stream_publish")
 
     def job() -> int:
         spark = local_session(app_name=f"stream to {topic}")
@@ -63,7 +64,6 @@ def stream_publish(
         inputs.require(rows, [data, ordering_key, *attributes])
         if create_topic:
             inputs.create_unless_there(store, topic)
-        outcome = terminal.Summary("stream_publish")
         trigger = terminal.trigger(interval, available_now=available_now)
         query = store.publish_stream(
             topic,
@@ -86,10 +86,9 @@ def stream_publish(
             query.stop()
             if setting_aside is not None:
                 setting_aside.stop()
-        outcome.finish(summary)
         return 0
 
-    terminal.run(job)
+    terminal.run(job, outcome.finishing(summary))
 
 
 def _message_count(progress: Any) -> int:

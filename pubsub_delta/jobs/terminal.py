@@ -22,7 +22,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -229,6 +229,7 @@ class Summary:
     counts: dict[str, Any] = field(default_factory=dict)
     timeline: list[dict[str, float]] = field(default_factory=list)
     started: float = field(default_factory=time.time)
+    error: str | None = None
 
     def add(self, messages: int) -> None:
         """Count one batch."""
@@ -236,17 +237,33 @@ class Summary:
         self.commits += 1
         self.timeline.append({"time": time.time(), "messages": messages})
 
+    @contextmanager
+    def finishing(self, path: Path | None) -> Iterator[None]:
+        """Print the summary at the end of the block, and write it to ``path`` as JSON.
+
+        Also if the block fails: its commits stay, and else the file would be that of an earlier
+        run. Then it has the error, and is printed only if there are commits.
+        """
+        try:
+            yield
+        except BaseException as error:
+            self.error = f"{getattr(error, 'code', type(error).__name__)}: {error}"
+            raise
+        finally:
+            self.finish(path)
+
     def finish(self, path: Path | None) -> None:
         """Print the summary, and write it to ``path`` as JSON."""
         self.seconds = time.time() - self.started
         rate = self.messages / self.seconds if self.seconds else 0
         summary = ", ".join(f"{value:,} {name}" for name, value in self.counts.items())
-        console.print(
-            f"{self.job}: {self.messages:,} messages in {self.commits} "
-            f"batch{'es' * (self.commits != 1)}, {self.seconds:.1f} s ({rate:,.0f} a second)"
-            + (f"; {summary}" if summary else ""),
-            soft_wrap=True,
-        )
+        if self.commits or self.error is None:
+            console.print(
+                f"{self.job}: {self.messages:,} messages in {self.commits} "
+                f"batch{'es' * (self.commits != 1)}, {self.seconds:.1f} s ({rate:,.0f} a second)"
+                + (f"; {summary}" if summary else ""),
+                soft_wrap=True,
+            )
         write_summary(path, asdict(self))
 
 
@@ -274,14 +291,16 @@ def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
         yield step
 
 
-def run(command: Callable[[], int]) -> None:
+def run(command: Callable[[], int], ending: AbstractContextManager[None] | None = None) -> None:
     """Run a job and exit with its exit code; an error of the library is one line.
 
-    The line goes to standard error, which spark-submit merges into standard output.
+    The line goes to standard error, which spark-submit merges into standard output. ``ending``: the
+    block in which the job runs, as that of a summary.
     """
     logging.getLogger("py4j").setLevel(logging.ERROR)
     try:
-        code = command()
+        with nullcontext() if ending is None else ending:
+            code = command()
     except PubSubError as error:
         print_error(error.code, str(error))
         code = _exit_code(type(error))
