@@ -17,8 +17,11 @@ from typing import Any
 import click
 from pyspark.errors import StreamingQueryException
 
-from pubsub_delta import PubSub, local_session
+from pubsub_delta import PubSub, PubSubError, local_session
 from pubsub_delta.jobs import inputs, readers, sources, terminal
+
+LAST_COMMITS = 1000
+"""The commits of a topic among which those of the last micro-batches are looked for."""
 
 
 @click.command()
@@ -77,7 +80,8 @@ def stream_publish(
                 writer = found.bad.writeStream.format("json").trigger(**trigger)
                 own = f"{checkpoint.rstrip('/')}/bad_records"
                 setting_aside = writer.option("checkpointLocation", own).start(bad_records)
-            terminal.follow(query, outcome, _message_count, beside=setting_aside)
+            count = MessageCounter(store, topic)
+            terminal.follow(query, outcome, count, beside=setting_aside)
             if setting_aside is not None and available_now:
                 setting_aside.awaitTermination()
         except StreamingQueryException as error:
@@ -91,9 +95,25 @@ def stream_publish(
     terminal.run(job, outcome.finishing(summary))
 
 
-def _message_count(progress: Any) -> int:
-    """Return the number of messages in a progress report."""
-    return int(progress["numInputRows"])
+class MessageCounter:
+    """Counts the messages that the micro-batches of a query have published.
+
+    They are told by the topic's history. Spark counts the rows of the input, which may be bad, and
+    counts them again each time that it reads them. What cannot be read counts nothing.
+    """
+
+    def __init__(self, store: PubSub, topic: str) -> None:
+        self._store = store
+        self._topic = topic
+
+    def __call__(self, progress: Any) -> int:
+        published = (progress["id"], progress["batchId"])
+        try:
+            commits = self._store.topic_history(self._topic, LAST_COMMITS)
+        except PubSubError:
+            return 0
+        found = (each for each in commits if each.idempotency_id == published)
+        return next((each.message_count or 0 for each in found), 0)
 
 
 if __name__ == "__main__":
