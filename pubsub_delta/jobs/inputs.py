@@ -120,9 +120,21 @@ def column(name: str) -> Column:
 def as_messages(
     rows: DataFrame, data: str | None, attributes: tuple[str, ...], ordering_key: str | None
 ) -> DataFrame:
-    """Return the messages of rows; null attributes and keys are left out.
+    """Return the messages of rows, of the columns as ``message_columns`` makes them."""
+    return rows.select(*message_columns(rows, data, attributes, ordering_key))
+
+
+def message_columns(
+    rows: DataFrame,
+    data: str | None,
+    attributes: tuple[str, ...],
+    ordering_key: str | None,
+    whole: Column | None = None,
+) -> list[Column]:
+    """Return data, attributes and ordering key of rows; null attributes and keys are left out.
 
     Without a data column the data is the original JSON object, or else all columns as JSON.
+    ``whole``: these columns as a struct, where the rows have others.
     """
 
     def text(name: str) -> Column:
@@ -131,18 +143,21 @@ def as_messages(
     if data:
         payload = text(data)
     else:
-        payload = column(LINE) if LINE in rows.columns else F.to_json(F.struct("*"), AS_JSON)
-    columns = [payload.cast("binary").alias("data")]
+        of_all = F.struct("*") if whole is None else whole
+        payload = column(LINE) if LINE in rows.columns else F.to_json(of_all, AS_JSON)
+    present, key = F.create_map().cast("map<string,string>"), F.lit("")
     if attributes:
         pairs: list[Column] = []
         for name in dict.fromkeys(attributes):
             pairs += [F.lit(name), text(name).cast("string")]
         present = F.map_filter(F.create_map(*pairs), lambda _, value: value.isNotNull())
-        columns.append(present.alias("attributes"))
     if ordering_key:
         key = F.coalesce(text(ordering_key).cast("string"), F.lit(""))
-        columns.append(key.alias("ordering_key"))
-    return rows.select(*columns)
+    return [
+        payload.cast("binary").alias("data"),
+        present.alias("attributes"),
+        key.alias("ordering_key"),
+    ]
 
 
 def text_of(value: Column, type_: T.DataType) -> Column:

@@ -11,6 +11,7 @@ commit of the topic, with the query's ID and its number.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import click
 from pyspark.errors import StreamingQueryException
 
 from pubsub_delta import PubSub, PubSubError, local_session
-from pubsub_delta.jobs import inputs, readers, sources, terminal
+from pubsub_delta.jobs import inputs, readers, set_aside, sources, terminal
 
 LAST_COMMITS = 1000
 """The commits of a topic among which those of the last micro-batches are looked for."""
@@ -68,11 +69,16 @@ def stream_publish(
         if create_topic:
             inputs.create_unless_there(store, topic)
         trigger = terminal.trigger(interval, available_now=available_now)
+        messages = partial(
+            inputs.message_columns, data=data, attributes=attributes, ordering_key=ordering_key
+        )
+        prepare = None
+        rows = rows.select(*messages(rows))
+        if bad_records is not None:
+            rows = found.parsed.rows
+            prepare = set_aside.prepare(found, messages, store, topic, bad_records)
         query = store.publish_stream(
-            topic,
-            inputs.as_messages(rows, data, attributes, ordering_key),
-            checkpoint_location=checkpoint,
-            trigger=trigger,
+            topic, rows, checkpoint_location=checkpoint, trigger=trigger, prepare=prepare
         )
         setting_aside = None
         try:
