@@ -247,7 +247,7 @@ class Summary:
         try:
             yield
         except BaseException as error:
-            self.error = f"{getattr(error, 'code', type(error).__name__)}: {error}"
+            self.error = _described(error)
             raise
         finally:
             self.finish(path)
@@ -327,6 +327,14 @@ def _exit_code(error: type[PubSubError]) -> int:
     return TRY_AGAIN if issubclass(error, _TEMPORARY) else REFUSED
 
 
+def _described(error: BaseException) -> str:
+    """Return the code and the text of an error, or of the one that ended a query, in one line."""
+    code, why = getattr(error, "code", type(error).__name__), str(error)
+    if code == "StreamingQueryException":
+        code, why = cause_of(error)
+    return f"{code}: {' '.join(why.split())}"
+
+
 def print_error(code: str, why: str) -> None:
     """Print an error as one line with the job and the canonical code."""
     _print_line("ERROR", f"{code}: {why}")
@@ -338,7 +346,7 @@ def _print_line(level: str, text: str) -> None:
         click.echo(f"{level}: ({job}) {' '.join(text.split())}", err=True)
 
 
-def cause_of(error: Exception) -> tuple[str, str]:
+def cause_of(error: BaseException) -> tuple[str, str]:
     r"""Return the class name and the message of the Python error that ended a query.
 
     >>> query = "=== Streaming Query ===\nIdentifier: [id = 1]"

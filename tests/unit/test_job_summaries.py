@@ -59,6 +59,16 @@ def test_the_counts_of_an_earlier_run_do_not_stay_after_a_failed_one(
     assert counts["error"].startswith(type(error).__name__)
 
 
+class StreamingQueryException(Exception):
+    """As Spark raises it: the class of the error that ended the query stands in the text."""
+
+
+def test_the_error_is_that_of_the_query_without_its_plan(tmp_path: Path) -> None:
+    text = "pubsub_delta.errors.Aborted: others were\n=== Streaming Query ===\nid = 1"
+    ended(tmp_path / "counts.json", StreamingQueryException(text))
+    assert json.loads((tmp_path / "counts.json").read_text())["error"] == "Aborted: others were"
+
+
 def test_what_was_written_and_not_acknowledged_is_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
