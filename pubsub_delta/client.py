@@ -283,6 +283,7 @@ class PubSub:
     # Stored messages
 
     read_topic = inspection.read_topic
+    check_messages = inspection.check_messages
     topic_history = inspection.topic_history
     backlog = inspection.backlog
     peek = inspection.peek

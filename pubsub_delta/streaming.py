@@ -83,15 +83,22 @@ def publish_stream(
     trigger: Trigger | None,
     order_by: str | None,
     clock: Clock,
+    prepare: publish.Prepare | None = None,
 ) -> StreamingQuery:
-    """Start a query that publishes every micro-batch of a streaming DataFrame exactly once."""
+    """Start a query that publishes every micro-batch of a streaming DataFrame exactly once.
+
+    ``prepare``: returns the messages of the rows of a micro-batch; without it they are messages.
+    """
+    if prepare is not None:
+        check_function(prepare, "prepare", "a DataFrame and a number")
     _refuse_remote(tables, "publish_stream")
     from pubsub_delta.tables.lanes.spark.publishing import check_stream  # it imports pyspark
 
-    check_stream(messages, order_by)
+    check_stream(messages, order_by, of_messages=prepare is None)
     tables.topic(name)
     timing = {} if trigger is None else _checked(trigger)
-    publishing = _Publishing(tables, name, _location(checkpoint_location), clock, order_by)
+    location = _location(checkpoint_location)
+    publishing = _Publishing(tables, name, location, clock, order_by, prepare)
     return publishing.start(messages, timing)
 
 
@@ -180,14 +187,16 @@ class _Publishing(_MicroBatches):
         checkpoint_location: str,
         clock: Clock,
         order_by: str | None,
+        prepare: publish.Prepare | None,
     ) -> None:
         super().__init__(tables, name, checkpoint_location, clock)
         self._order_by = order_by
+        self._prepare = prepare
 
     def run(self, batch: DataFrame, batch_id: int) -> None:
         topic, now = self._tables.topic(self._name), self._clock.now()
         publish.publish_micro_batch(
-            self._tables, topic, batch, now, self.query_id, batch_id, self._order_by
+            self._tables, topic, batch, now, self.query_id, batch_id, self._order_by, self._prepare
         )
 
 

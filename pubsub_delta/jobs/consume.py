@@ -24,10 +24,21 @@ POLL_SECONDS = 1.0
 
 @click.command()
 @terminal.store_options
-@click.option("--subscription", required=True, help="The subscription's id or full name.")
-@click.option("--output", required=True, help="The Delta table to append to: a path or a name.")
+@click.option(
+    "--subscription",
+    required=True,
+    type=terminal.text,
+    help="The subscription's id or full name.",
+)
+@click.option(
+    "--output",
+    required=True,
+    type=terminal.text,
+    help="The Delta table to append to: a path or a name.",
+)
 @click.option(
     "--query",
+    type=terminal.text,
     help="SQL over {messages}, run for each batch. Default: the messages unchanged.",
 )
 @outputs.merge_schema_option
@@ -53,13 +64,12 @@ def consume(
     patience: int,
 ) -> None:
     """Drain a subscription into a Delta table, batch by batch."""
+    totals = terminal.Summary("consume", counts={"acked": 0, "acked too late": 0})
 
     def job() -> int:
         spark = local_session(app_name=f"consume {subscription}")
         store = PubSub(spark, root, project=project)
         outputs.check_query(spark, query)
-        totals = terminal.Summary("consume")
-        totals.counts = {"acked": 0, "acked too late": 0}
         backlog = store.metrics(subscription)["num_undelivered_messages"]
         waiting_since: float | None = None
         left = 0
@@ -71,10 +81,10 @@ def consume(
                     with leases.extended(batch, batch.ack_deadline_seconds):
                         rows = transformed(batch, query).coalesce(1)
                         outputs.append(rows, output, merge_schema=merge_schema)
+                    totals.add(batch.message_count)
                     outcome = batch.ack()
                     totals.counts["acked"] += len(outcome.success)
                     totals.counts["acked too late"] += len(outcome.expired) + len(outcome.invalid)
-                    totals.add(batch.message_count)
                     step(batch.message_count)
                     continue
                 left = store.metrics(subscription)["num_undelivered_messages"]
@@ -84,10 +94,9 @@ def consume(
                 time.sleep(POLL_SECONDS)
         if left:
             totals.counts["left, held or waiting"] = left
-        totals.finish(summary)
         return terminal.LEFT_OVER if left else 0
 
-    terminal.run(job)
+    terminal.run(job, totals.finishing(summary))
 
 
 def transformed(batch: PulledBatch, query: str | None) -> DataFrame:

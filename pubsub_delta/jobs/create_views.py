@@ -23,7 +23,9 @@ REFUSED_SOME = 1
 @click.command()
 @terminal.store_options
 @click.option(
-    "--schema", help="The schema of the catalog for the views. Default: the store's schema."
+    "--schema",
+    type=terminal.text,
+    help="The schema of the catalog for the views. Default: the store's schema.",
 )
 @click.option("--prefix", default="", help="The beginning of the names of all views.")
 def create_views(

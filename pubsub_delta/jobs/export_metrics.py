@@ -35,18 +35,30 @@ from pubsub_delta.jobs.unwritten import writing_stdout
 )
 @click.option(
     "--address",
+    type=terminal.text,
     default="127.0.0.1",
     show_default=True,
     help="The address to listen at; 0.0.0.0 lets other machines scrape.",
 )
 @click.option(
-    "--interval", default="60s", show_default=True, help="The time between two measurements."
+    "--interval",
+    type=terminal.text,
+    default="60s",
+    show_default=True,
+    help="The time between two measurements.",
 )
-@click.option("--name", "names", multiple=True, help="Export only this resource. Repeatable.")
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    type=terminal.text,
+    help="Export only this resource. Repeatable.",
+)
 @click.option("--exact", is_flag=True, help="Read messages for sizes, without estimates.")
 @click.option("--once", is_flag=True, help="Measure once, print the metrics, and end.")
 @click.option(
     "--output",
+    type=terminal.text,
     metavar="TABLE",
     help="With --once: add the metrics to this Delta table, a path or a name, instead.",
 )
@@ -105,7 +117,7 @@ def add_to_table(
         warnings.simplefilter("always")
         metrics = store.metrics_table(names, exact=exact)
     count = metrics.count()
-    outputs.append(metrics.coalesce(1), output, merge_schema=False)
+    outputs.append(metrics.coalesce(1), output)
     line = f"export-metrics: {count:,} metrics added to {output}"
     terminal.console.print(line, soft_wrap=True)
     terminal.write_summary(summary, {"job": "export-metrics", "metrics": count})

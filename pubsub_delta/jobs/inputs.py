@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from pubsub_delta import AlreadyExists, InvalidArgument, PubSub
+from pubsub_delta.jobs import terminal
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -32,13 +33,23 @@ _NESTED = (T.ArrayType, T.MapType, T.StructType, T.VariantType)
 def message_options(command: Command) -> Command:
     """Add the options of the topic, and of the columns of messages."""
     for option in (
-        click.option("--ordering-key", help="The column of the ordering key."),
+        click.option("--ordering-key", type=terminal.text, help="The column of the ordering key."),
         click.option(
-            "--attribute", "attributes", multiple=True, help="A column to add as an attribute."
+            "--attribute",
+            "attributes",
+            multiple=True,
+            type=terminal.text,
+            help="A column to add as an attribute.",
         ),
-        click.option("--data", help="The column of the data. Default: all columns, as JSON."),
+        click.option(
+            "--data",
+            type=terminal.text,
+            help="The column of the data. Default: all columns, as JSON.",
+        ),
         click.option("--create-topic", is_flag=True, help="Create the topic if it does not exist."),
-        click.option("--topic", required=True, help="The topic's id or full name."),
+        click.option(
+            "--topic", required=True, type=terminal.text, help="The topic's id or full name."
+        ),
     ):
         command = option(command)
     return command
@@ -49,6 +60,7 @@ def reading_options(command: Command) -> Command:
     for option in (
         click.option(
             "--bad-records",
+            type=terminal.text,
             metavar="PATH",
             help=(
                 "Add bad records to JSON files in this directory, and publish the rest. By "
@@ -60,7 +72,11 @@ def reading_options(command: Command) -> Command:
             is_flag=True,
             help="Read a JSON file as one array or object, and CSV texts with line breaks.",
         ),
-        click.option("--schema", help="The columns of CSV, JSON or Parquet files, as in SQL."),
+        click.option(
+            "--schema",
+            type=terminal.text,
+            help="The columns of CSV, JSON or Parquet files, as in SQL.",
+        ),
         click.option(
             "--format",
             "format_",
@@ -104,9 +120,21 @@ def column(name: str) -> Column:
 def as_messages(
     rows: DataFrame, data: str | None, attributes: tuple[str, ...], ordering_key: str | None
 ) -> DataFrame:
-    """Return the messages of rows; null attributes and keys are left out.
+    """Return the messages of rows, of the columns as ``message_columns`` makes them."""
+    return rows.select(*message_columns(rows, data, attributes, ordering_key))
+
+
+def message_columns(
+    rows: DataFrame,
+    data: str | None,
+    attributes: tuple[str, ...],
+    ordering_key: str | None,
+    whole: Column | None = None,
+) -> list[Column]:
+    """Return data, attributes and ordering key of rows; null attributes and keys are left out.
 
     Without a data column the data is the original JSON object, or else all columns as JSON.
+    ``whole``: these columns as a struct, where the rows have others.
     """
 
     def text(name: str) -> Column:
@@ -115,18 +143,21 @@ def as_messages(
     if data:
         payload = text(data)
     else:
-        payload = column(LINE) if LINE in rows.columns else F.to_json(F.struct("*"), AS_JSON)
-    columns = [payload.cast("binary").alias("data")]
+        of_all = F.struct("*") if whole is None else whole
+        payload = column(LINE) if LINE in rows.columns else F.to_json(of_all, AS_JSON)
+    present, key = F.create_map().cast("map<string,string>"), F.lit("")
     if attributes:
         pairs: list[Column] = []
-        for name in attributes:
+        for name in dict.fromkeys(attributes):
             pairs += [F.lit(name), text(name).cast("string")]
         present = F.map_filter(F.create_map(*pairs), lambda _, value: value.isNotNull())
-        columns.append(present.alias("attributes"))
     if ordering_key:
         key = F.coalesce(text(ordering_key).cast("string"), F.lit(""))
-        columns.append(key.alias("ordering_key"))
-    return rows.select(*columns)
+    return [
+        payload.cast("binary").alias("data"),
+        present.alias("attributes"),
+        key.alias("ordering_key"),
+    ]
 
 
 def text_of(value: Column, type_: T.DataType) -> Column:

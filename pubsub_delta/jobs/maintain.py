@@ -27,6 +27,7 @@ FAILED = 1
 @maintenance_options.shared_options
 @click.option(
     "--tables-root",
+    type=terminal.text,
     envvar="PUBSUB_DELTA_TABLES_ROOT",
     show_envvar=True,
     help=(

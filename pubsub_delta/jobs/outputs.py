@@ -57,7 +57,7 @@ MESSAGES = (
 
 def check_query(spark: SparkSession, query: str | None) -> None:
     """Raise InvalidArgument for SQL that does not run over messages, before any is leased."""
-    if not query:
+    if query is None:
         return
     if "{messages}" not in query:
         raise InvalidArgument(
@@ -72,22 +72,26 @@ def check_query(spark: SparkSession, query: str | None) -> None:
         ) from None
 
 
-def append(rows: DataFrame, output: str, *, merge_schema: bool, **options: Any) -> None:
+def append(
+    rows: DataFrame, output: str, *, merge_schema: bool | None = None, **options: Any
+) -> None:
     """Append to a Delta table: a path if it has a slash, else a name in the catalog.
 
     Several jobs may append to one table where its storage keeps writers apart, which a local disk
     does not. Each may be the one that creates it. InvalidArgument if the table has other columns,
     or cannot be written. FailedPrecondition if Delta would skip the rows, which are acknowledged
-    afterwards.
+    afterwards. ``merge_schema``: whether the table gets columns that it does not have; None where
+    the job has no such option.
     """
     if "txnVersion" not in options:  # else it goes before a transaction of the session
         _check_transaction(rows.sparkSession)
+    may_merge = merge_schema is False
     if merge_schema:
         options["mergeSchema"] = True
     try:
         _append(rows, output, options)
     except AnalysisException as error:
-        hint = "" if merge_schema else "; --merge-schema adds columns that the table does not have"
+        hint = "; --merge-schema adds columns that the table does not have" if may_merge else ""
         raise _cannot_be_written(output, sources.first_line(error) + hint) from None
     except Exception as error:  # Spark hands on an error of Java, which has no class in Python
         refused = _NO_TABLE_THERE.search(str(error))

@@ -8,6 +8,7 @@ spark-submit --properties-file conf/spark-defaults.conf pubsub_delta/jobs/publis
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import click
@@ -24,13 +25,19 @@ from pyspark.sql.types import (
 )
 
 from pubsub_delta import NotFound, PublishResult, PubSub, local_session
-from pubsub_delta.jobs import inputs, readers, sources, terminal
+from pubsub_delta.jobs import inputs, readers, set_aside, sources, terminal
 from pubsub_delta.jobs.idempotency_ids import batch_id
 
 
 @click.command()
 @terminal.store_options
-@click.option("--input", "path", required=True, help="A file, directory or URL to read.")
+@click.option(
+    "--input",
+    "path",
+    required=True,
+    type=terminal.text,
+    help="A file, directory or URL to read.",
+)
 @inputs.reading_options
 @click.option(
     "--infer-schema",
@@ -38,9 +45,14 @@ from pubsub_delta.jobs.idempotency_ids import batch_id
     help="Infer the types of CSV columns. Default: all columns are texts.",
 )
 @inputs.message_options
-@click.option("--batch-by", help="Publish one batch per value of this column, in its order.")
+@click.option(
+    "--batch-by",
+    type=terminal.text,
+    help="Publish one batch per value of this column, in its order.",
+)
 @click.option(
     "--idempotency-id",
+    type=terminal.text,
     help=(
         "A run with the same id skips messages that were published already: with --batch-by by "
         "value, even if there are new values; else the whole input."
@@ -65,47 +77,55 @@ def publish(
     idempotency_id: str | None,
 ) -> None:
     """Publish the rows of a CSV, JSON, Parquet or Delta input to a topic."""
+    outcome = terminal.Summary("publish")
 
     def job() -> int:
         spark = local_session(app_name=f"publish to {topic}")
         store = PubSub(spark, root, project=project)
+        if not create_topic:
+            store.get_topic(topic)
         source = sources.find(spark, path, format_)
         found = readers.read(spark, source, readers.ReadOptions(schema, infer_schema, multiline))
-        # A file can be changed after its records are counted.
-        rows = found.checked if bad_records is None else found.good
-        outcome = terminal.Summary("publish")
-        counted = found.count()
+        named = [data, ordering_key, batch_by, *attributes]
+        has_columns = bool(inputs.columns_of(found.good))
+        if has_columns:
+            inputs.require(found.good, named)
+        messages = partial(
+            inputs.message_columns, data=data, attributes=attributes, ordering_key=ordering_key
+        )
+        held = found
+        if bad_records is not None and has_columns:
+            held = set_aside.held(found, messages, store, topic)
+        counted = held.count()
         if counted.bad and bad_records is None:
             raise found.refusal(spark, counted.first, counted.bad)
-        if counted.good or inputs.columns_of(rows):
-            inputs.require(rows, [data, ordering_key, batch_by, *attributes])
+        # A file can be changed after its records are counted.
+        good = held.good if counted.bad else found.checked
+        if counted.good:
+            inputs.require(good, named)
         if create_topic:
             inputs.create_unless_there(store, topic)
         if bad_records is not None and counted.bad:
-            found.bad.coalesce(1).write.mode("append").json(bad_records)
+            set_aside.add_to(bad_records, held)
             outcome.counts[f"bad records, in {bad_records}"] = counted.bad
         if not counted.good:
             store.get_topic(topic)
             told = f"publish to {topic}: {path} has no rows to publish"
             terminal.console.print(told, soft_wrap=True)
-        batches = split(rows, batch_by, idempotency_id) if counted.good else iter(())
+        batches = split(good, batch_by, idempotency_id) if counted.good else iter(())
         with (
             terminal.progress(f"publish to {topic}", total=counted.good) as step,
             found.telling_failures(spark),
         ):
             for name, batch in batches:
-                result = store.publish(
-                    topic,
-                    inputs.as_messages(batch, data, attributes, ordering_key),
-                    idempotency_id=name,
-                )
+                rows = batch.select(*messages(batch))
+                result = store.publish(topic, rows, idempotency_id=name)
                 count = written_by(result)
                 outcome.add(count)
                 step(count)
-        outcome.finish(summary)
         return 0
 
-    terminal.run(job)
+    terminal.run(job, outcome.finishing(summary))
 
 
 Batch = tuple[tuple[str, int] | None, DataFrame]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
@@ -26,6 +27,7 @@ _TEXTS = "ARRAY<STRING>"
 Options = dict[str, bool | str]
 
 Reader = DataFrameReader | DataStreamReader
+R = TypeVar("R", DataFrameReader, DataStreamReader)
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,12 @@ def read(spark: SparkSession, source: sources.Source, how: ReadOptions) -> Recor
             if not named.names:
                 return nothing
             alone = columns is None and len(source.files) == 1
-            return _csv(spark.read, source.path, named, how, has_their_names=alone)
+            return _csv(_files(spark.read, source), source.path, named, how, has_their_names=alone)
         if source.format == "json":
             return _json_now(spark, source, how, columns)
         if source.format == "table":
             return Records(_table(spark.read, source.path), source.path)
-        reader = spark.read.format(source.format)
+        reader = _files(spark.read, source).format(source.format)
         rows = _load(reader if columns is None else reader.schema(columns), source.path)
         return Records(rows, source.path)
 
@@ -101,6 +103,7 @@ def read_stream(spark: SparkSession, source: sources.Source, how: ReadOptions) -
             f"--schema: it is not given; a stream of {source.format} files needs the names and "
             "types of its columns"
         )
+    reader = _files(reader, source)
     if source.format == "csv":
         return _csv(reader, source.path, columns, how)
     if source.format == "json":
@@ -162,6 +165,12 @@ def _columns(schema: str | None) -> StructType | None:
     return columns
 
 
+def _files(reader: R, source: sources.Source) -> R:
+    """Return a reader of all files of an input."""
+    reader.option("recursiveFileLookup", source.deep)
+    return reader
+
+
 def _load(reader: Reader, path: str) -> DataFrame:
     """Load an input; an error is InvalidArgument with one line."""
     try:
@@ -187,7 +196,8 @@ def _with_file(rows: DataFrame) -> DataFrame:
 
 def _columns_of_csv(spark: SparkSession, source: sources.Source, how: ReadOptions) -> StructType:
     options: Options = {**_CSV, "multiLine": how.multiline, "inferSchema": how.infer}
-    found = _load(spark.read.format("csv").options(**options), source.path).schema
+    reader = _files(spark.read, source).format("csv").options(**options)
+    found = _load(reader, source.path).schema
     _check_names(spark, source)
     return found if how.infer else _as_texts(found)
 
@@ -264,7 +274,7 @@ def _json_now(
     spark: SparkSession, source: sources.Source, how: ReadOptions, columns: StructType | None
 ) -> Records:
     whole = how.multiline or _begins_with_a_bracket(spark, source)
-    lines = _texts(spark.read, source.path, whole)
+    lines = _texts(_files(spark.read, source), source.path, whole)
     if columns is None:
         found = _objects(lines, whole).where(F.col(inputs.LINE).isNotNull()).select(inputs.LINE)
         columns = _columns_of_json(spark, found, source.path)

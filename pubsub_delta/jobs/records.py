@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -22,11 +22,17 @@ from pubsub_delta.jobs import inputs, sources
 
 BAD, FILE, ELEMENT = (f"_pubsub_delta_{name}" for name in ("bad", "file", "element"))
 """Columns: the text of a bad record, or null; its file; its index in a JSON array, or null."""
+WHY = "_pubsub_delta_why"
+"""Column: why a record is set aside, or null; where records are held against the topic's rules."""
 
+_OWN = (BAD, FILE, ELEMENT, WHY)
+_ROW = "_pubsub_delta_row"
 _PLACE = "_pubsub_delta_place"
 _MARK = "pubsub_delta: no record: "
 """The prefix of a bad record, as JSON, in the error of a streaming query."""
 _MOST_SHOWN = 100
+_REPLACED = "\ufffd"
+"""The letter with which Spark replaces bytes that are not UTF-8."""
 _IS_NO_UTF8 = "NOT is_valid_utf8(value)"
 
 
@@ -57,15 +63,49 @@ class Records:
 
     @property
     def may_be_bad(self) -> bool:
-        """Whether the format may have bad records."""
-        return BAD in self.rows.columns
+        """Whether there may be bad records, as the format may have them, or by their messages."""
+        return not {WHY, BAD}.isdisjoint(self.rows.columns)
+
+    @property
+    def _is_bad(self) -> Column:
+        return F.col(WHY if WHY in self.rows.columns else BAD).isNotNull()
 
     @property
     def good(self) -> DataFrame:
         """The good records."""
-        if not self.may_be_bad:
-            return self.rows
-        return self.rows.where(F.col(BAD).isNull()).drop(BAD, FILE, ELEMENT)
+        rows = self.rows.where(~self._is_bad) if self.may_be_bad else self.rows
+        return rows.drop(*_OWN)
+
+    @property
+    def parsed(self) -> Records:
+        """The records that could be read, with their files, for another look at their messages."""
+        if BAD not in self.rows.columns:
+            return self
+        rows = self.rows.where(F.col(BAD).isNull()).drop(BAD, ELEMENT)
+        return Records(rows, self.path, self.form)
+
+    def held_against(
+        self, messages: Callable[..., list[Column]], check: Callable[[DataFrame], DataFrame]
+    ) -> Records:
+        """Return the records, of which those are bad, too, whose messages a publish would refuse.
+
+        Args:
+            messages: returns the columns of messages, of rows and their own columns as a struct.
+            check: adds ``why`` to messages, as ``PubSub.check_messages`` does.
+        """
+        names = [name for name in self.rows.columns if name not in (*_OWN, inputs.LINE)]
+        columns = messages(self.rows, whole=F.struct(*map(inputs.column, names)))
+        checked = check(self.rows.select(F.struct("*").alias(_ROW), *columns))
+        why = F.col("why")
+        if BAD in self.rows.columns:
+            unread = F.col(f"{_ROW}.{BAD}").isNotNull()
+            why = F.when(unread, self._is_not_its_form).otherwise(why)
+        rows = checked.select(f"{_ROW}.*", why.alias(WHY))
+        return Records(rows, self.path, self.form, self.decoded)
+
+    @property
+    def _is_not_its_form(self) -> Column:
+        return F.lit(f"it is not {self.form}")
 
     @property
     def checked(self) -> DataFrame:
@@ -79,23 +119,29 @@ class Records:
 
     @property
     def bad(self) -> DataFrame:
-        """The bad records: file, text, and the columns that could be read."""
-        bad = self.rows.where(F.col(BAD).isNotNull())
-        described = [F.col(FILE).alias("file"), F.col(BAD).alias("record")]
-        ours = (BAD, FILE, ELEMENT, inputs.LINE)
-        read = [inputs.column(name) for name in self.rows.columns if name not in ours]
+        """The bad records: file, text, the columns that could be read, and why they are bad.
+
+        The text is that of a line that could not be read, or of a JSON object.
+        """
+        there = self.rows.columns
+        texts = [F.col(name) for name in (BAD, inputs.LINE) if name in there]
+        described = [F.col(FILE).alias("file")] if FILE in there else []
+        described += [F.coalesce(*texts).alias("record")] if texts else []
+        read = [inputs.column(name) for name in there if name not in (*_OWN, inputs.LINE)]
         # Spark does not parse CSV if only the bad-record column is selected.
-        return bad.select(
-            *described, *([F.to_json(F.struct(*read)).alias("columns")] if read else [])
-        )
+        described += [F.to_json(F.struct(*read)).alias("columns")] if read else []
+        why = F.col(WHY) if WHY in there else self._is_not_its_form
+        return self.rows.where(self._is_bad).select(*described, why.alias("why"))
 
     def count(self) -> RecordCounts:
         """Count the records; InvalidArgument for a file that cannot be read."""
         rows = self.rows.withColumn(_PLACE, F.monotonically_increasing_id())
         wanted = [F.count(F.lit(1))]
         if self.may_be_bad:
-            described = F.when(F.col(BAD).isNotNull(), F.struct(FILE, _PLACE, BAD, ELEMENT))
-            wanted += [F.count(BAD), F.min(described)]
+            described = F.lit(None)
+            if BAD in self.rows.columns:
+                described = F.when(F.col(BAD).isNotNull(), F.struct(FILE, _PLACE, BAD, ELEMENT))
+            wanted += [F.count_if(self._is_bad), F.min(described)]
             wanted += [F.count(inputs.column(name)) for name in self.rows.columns[:1]]
             wanted += [F.count_if(has_replaced(self.rows))] if self.decoded else []
         try:
@@ -104,14 +150,16 @@ class Records:
             raise sources.failure(self.path, error) from None
         if not self.may_be_bad:
             return RecordCounts(found[0], 0, {})
-        if self.decoded and found[-1]:
+        names = "".join(self.rows.columns)
+        if self.decoded and (found[-1] or _REPLACED in names):
             self._check_bytes()
         return RecordCounts(found[0] - found[1], found[1], found[2].asDict() if found[2] else {})
 
     def _check_bytes(self) -> None:
         """Raise InvalidArgument for bytes that are not UTF-8; the input may have U+FFFD itself."""
         spark = self.rows.sparkSession
-        lines = spark.read.text(self.path).select("value", F.col("_metadata.file_path").alias(FILE))
+        lines = spark.read.text(self.path, recursiveFileLookup=True)
+        lines = lines.select("value", F.col("_metadata.file_path").alias(FILE))
         first = lines.where(_IS_NO_UTF8).select(FILE).first()
         if first is None:
             return
@@ -161,9 +209,9 @@ class Records:
 
 
 def has_replaced(rows: DataFrame) -> Column:
-    """Return whether a text column has U+FFFD, which replaces bytes that are not UTF-8."""
+    """Return whether a text column has the letter that replaces bytes that are not UTF-8."""
     texts = [field.name for field in rows.schema if isinstance(field.dataType, StringType)]
-    return F.concat_ws("", *map(inputs.column, texts)).contains("\ufffd")
+    return F.concat_ws("", *map(inputs.column, texts)).contains(_REPLACED)
 
 
 def line_of(spark: SparkSession, file: str, record: str) -> int | None:

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from pubsub_delta import InvalidArgument
+from pubsub_delta import FailedPrecondition, InvalidArgument
 from pubsub_delta.jobs import file_formats
 
 _OF_FILE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] (.+?)(?: +SQLSTATE.*)?$", re.MULTILINE)
@@ -19,16 +19,26 @@ _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+?)(?=\n\s+at |\Z)", re.MULTILINE |
 """Spark's error of a file that it cannot read, and its cause."""
 
 
+_LEAVING_OUT = {
+    "spark.sql.files.ignoreCorruptFiles": re.compile("true"),
+    "spark.sql.files.ignoreMissingFiles": re.compile("true"),
+    "spark.databricks.delta.stalenessLimit": re.compile(r"(?!0*\s*[a-z]*$).*"),
+}
+"""Settings by which Spark reads fewer rows than an input has, and tells nobody; their values."""
+
+
 @dataclass(frozen=True)
 class Source:
     """An input: its path or URL, its format, and the URLs of its files.
 
-    The format is None without files.
+    The format is None without files. ``deep``: whether some files lie in folders that are no
+    partitions (``month=1``). Spark passes over them unless it is told to look there, too.
     """
 
     path: str
     format: str | None
     files: tuple[str, ...] = ()
+    deep: bool = False
 
 
 def find(spark: SparkSession, path: str, asked: str | None) -> Source:
@@ -36,8 +46,9 @@ def find(spark: SparkSession, path: str, asked: str | None) -> Source:
 
     A Delta table is always recognized: its files may have rows that were deleted. The format
     ``table`` is a table or view of the catalog. InvalidArgument if the input does not exist, or has
-    several formats.
+    several formats. FailedPrecondition if the session would leave rows out.
     """
+    check_session(spark)
     named = _DELTA.fullmatch(path)
     if named is not None and asked in (None, "delta"):
         return Source(named[1].replace("``", "`"), "delta")
@@ -58,7 +69,30 @@ def find(spark: SparkSession, path: str, asked: str | None) -> Source:
                 "give the table itself"
             )
     names = [path_of(name) for name in files]
-    return Source(path, file_formats.format_of_all(names, path, asked), files)
+    format_ = file_formats.format_of_all(names, path, asked)
+    deep = bool(files) and files != _files(spark, path, deep=False)
+    return Source(path, format_, files, deep)
+
+
+def check_session(spark: SparkSession) -> None:
+    """Raise FailedPrecondition for a setting by which Spark leaves out rows of an input.
+
+    Each row of an input arrives, or is told. A setting that a platform hides is not looked at.
+    """
+    for key, wrong in _LEAVING_OUT.items():
+        value = _setting(spark, key)
+        if wrong.fullmatch(value.strip().lower()):
+            raise FailedPrecondition(
+                f"--input: the Spark session has {key}={value}, by which Spark leaves out rows "
+                "without a word; nothing was published: unset it"
+            )
+
+
+def _setting(spark: SparkSession, key: str) -> str:
+    try:
+        return spark.conf.get(key, "") or ""
+    except Exception:  # each platform refuses to tell a setting by an error of its own
+        return ""
 
 
 def path_of(url: str) -> str:
@@ -94,9 +128,12 @@ def unreadable(path: str, error: Exception) -> InvalidArgument:
     return InvalidArgument(f"--input: {path!r} cannot be read: {' '.join(why.split())}")
 
 
-def _files(spark: SparkSession, path: str) -> tuple[str, ...]:
-    """Return the files of a path, directory or pattern, without reading them."""
-    reader = spark.read.format("binaryFile").option("recursiveFileLookup", True)
+def _files(spark: SparkSession, path: str, *, deep: bool = True) -> tuple[str, ...]:
+    """Return the files of a path, directory or pattern, without reading them.
+
+    ``deep``: with those in folders that are no partitions.
+    """
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", deep)
     try:
         return tuple(sorted(reader.load(path).inputFiles()))
     except Exception as error:

@@ -24,11 +24,22 @@ from pubsub_delta.jobs import outputs, terminal
 
 @click.command()
 @terminal.store_options
-@click.option("--subscription", required=True, help="The subscription's id or full name.")
-@click.option("--output", required=True, help="The Delta table to append to: a path or a name.")
+@click.option(
+    "--subscription",
+    required=True,
+    type=terminal.text,
+    help="The subscription's id or full name.",
+)
+@click.option(
+    "--output",
+    required=True,
+    type=terminal.text,
+    help="The Delta table to append to: a path or a name.",
+)
 @terminal.stream_options
 @click.option(
     "--query",
+    type=terminal.text,
     help="SQL over {messages}, run for each batch. Default: the messages unchanged.",
 )
 @outputs.merge_schema_option
@@ -47,12 +58,12 @@ def stream_consume(
     batch_size: int,
 ) -> None:
     """Follow a subscription into a Delta table, each message exactly once."""
+    outcome = terminal.Summary("stream_consume")
 
     def job() -> int:
         spark = local_session(app_name=f"stream {subscription}")
         outputs.check_query(spark, query)
         store = PubSub(spark, root, project=project)
-        outcome = terminal.Summary("stream_consume")
         query_id: Future[str] = Future()
 
         def write(messages: DataFrame, batch_id: int) -> None:
@@ -71,10 +82,9 @@ def stream_consume(
         )
         query_id.set_result(started.id)
         terminal.follow(started, outcome, AckCounter())
-        outcome.finish(summary)
         return 0
 
-    terminal.run(job)
+    terminal.run(job, outcome.finishing(summary))
 
 
 class AckCounter:

@@ -11,19 +11,29 @@ commit of the topic, with the query's ID and its number.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 from pyspark.errors import StreamingQueryException
 
-from pubsub_delta import PubSub, local_session
-from pubsub_delta.jobs import inputs, readers, sources, terminal
+from pubsub_delta import PubSub, PubSubError, local_session
+from pubsub_delta.jobs import inputs, readers, set_aside, sources, terminal
+
+LAST_COMMITS = 1000
+"""The commits of a topic among which those of the last micro-batches are looked for."""
 
 
 @click.command()
 @terminal.store_options
-@click.option("--input", "path", required=True, help="A directory of files, or a Delta table.")
+@click.option(
+    "--input",
+    "path",
+    required=True,
+    type=terminal.text,
+    help="A directory of files, or a Delta table.",
+)
 @inputs.reading_options
 @terminal.stream_options
 @inputs.message_options
@@ -46,6 +56,7 @@ def stream_publish(
     ordering_key: str | None,
 ) -> None:
     """Publish the rows that arrive in a directory or a Delta table, each exactly once."""
+    outcome = terminal.Summary("stream_publish")
 
     def job() -> int:
         spark = local_session(app_name=f"stream to {topic}")
@@ -57,13 +68,17 @@ def stream_publish(
         inputs.require(rows, [data, ordering_key, *attributes])
         if create_topic:
             inputs.create_unless_there(store, topic)
-        outcome = terminal.Summary("stream_publish")
         trigger = terminal.trigger(interval, available_now=available_now)
+        messages = partial(
+            inputs.message_columns, data=data, attributes=attributes, ordering_key=ordering_key
+        )
+        prepare = None
+        rows = rows.select(*messages(rows))
+        if bad_records is not None:
+            rows = found.parsed.rows
+            prepare = set_aside.prepare(found, messages, store, topic, bad_records)
         query = store.publish_stream(
-            topic,
-            inputs.as_messages(rows, data, attributes, ordering_key),
-            checkpoint_location=checkpoint,
-            trigger=trigger,
+            topic, rows, checkpoint_location=checkpoint, trigger=trigger, prepare=prepare
         )
         setting_aside = None
         try:
@@ -71,7 +86,8 @@ def stream_publish(
                 writer = found.bad.writeStream.format("json").trigger(**trigger)
                 own = f"{checkpoint.rstrip('/')}/bad_records"
                 setting_aside = writer.option("checkpointLocation", own).start(bad_records)
-            terminal.follow(query, outcome, _message_count, beside=setting_aside)
+            count = MessageCounter(store, topic)
+            terminal.follow(query, outcome, count, beside=setting_aside)
             if setting_aside is not None and available_now:
                 setting_aside.awaitTermination()
         except StreamingQueryException as error:
@@ -80,15 +96,30 @@ def stream_publish(
             query.stop()
             if setting_aside is not None:
                 setting_aside.stop()
-        outcome.finish(summary)
         return 0
 
-    terminal.run(job)
+    terminal.run(job, outcome.finishing(summary))
 
 
-def _message_count(progress: Any) -> int:
-    """Return the number of messages in a progress report."""
-    return int(progress["numInputRows"])
+class MessageCounter:
+    """Counts the messages that the micro-batches of a query have published.
+
+    They are told by the topic's history. Spark counts the rows of the input, which may be bad, and
+    counts them again each time that it reads them. What cannot be read counts nothing.
+    """
+
+    def __init__(self, store: PubSub, topic: str) -> None:
+        self._store = store
+        self._topic = topic
+
+    def __call__(self, progress: Any) -> int:
+        published = (progress["id"], progress["batchId"])
+        try:
+            commits = self._store.topic_history(self._topic, LAST_COMMITS)
+        except PubSubError:
+            return 0
+        found = (each for each in commits if each.idempotency_id == published)
+        return next((each.message_count or 0 for each in found), 0)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -66,6 +66,17 @@ class JobConsole(Console):
 
 console = JobConsole(stderr=False, highlight=False, markup=False, emoji=False)
 """It prints as they are given: paths and patterns, which may have brackets, and errors."""
+
+
+def text(value: str) -> str:
+    """Return the text of an option; the command line is wrong if it is empty.
+
+    It is empty where a schedule has a variable that is not set. That is no option that was left
+    out: the job would do something else than it was asked for.
+    """
+    if not value.strip():
+        raise click.BadParameter(f"{value!r} is empty; give a value, or leave the option out")
+    return value
 
 
 def check_summary(_ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
@@ -144,12 +155,16 @@ def stream_options(command: F) -> F:
         ),
         click.option(
             "--interval",
+            type=text,
             default="1 second",
             show_default=True,
             help="The time between two batches.",
         ),
         click.option(
-            "--checkpoint", required=True, help="A directory or URL that only this query uses."
+            "--checkpoint",
+            required=True,
+            type=text,
+            help="A directory or URL that only this query uses.",
         ),
     ):
         command = option(command)
@@ -214,6 +229,7 @@ class Summary:
     counts: dict[str, Any] = field(default_factory=dict)
     timeline: list[dict[str, float]] = field(default_factory=list)
     started: float = field(default_factory=time.time)
+    error: str | None = None
 
     def add(self, messages: int) -> None:
         """Count one batch."""
@@ -221,17 +237,33 @@ class Summary:
         self.commits += 1
         self.timeline.append({"time": time.time(), "messages": messages})
 
+    @contextmanager
+    def finishing(self, path: Path | None) -> Iterator[None]:
+        """Print the summary at the end of the block, and write it to ``path`` as JSON.
+
+        Also if the block fails: its commits stay, and else the file would be that of an earlier
+        run. Then it has the error, and is printed only if there are commits.
+        """
+        try:
+            yield
+        except BaseException as error:
+            self.error = _described(error)
+            raise
+        finally:
+            self.finish(path)
+
     def finish(self, path: Path | None) -> None:
         """Print the summary, and write it to ``path`` as JSON."""
         self.seconds = time.time() - self.started
         rate = self.messages / self.seconds if self.seconds else 0
         summary = ", ".join(f"{value:,} {name}" for name, value in self.counts.items())
-        console.print(
-            f"{self.job}: {self.messages:,} messages in {self.commits} "
-            f"batch{'es' * (self.commits != 1)}, {self.seconds:.1f} s ({rate:,.0f} a second)"
-            + (f"; {summary}" if summary else ""),
-            soft_wrap=True,
-        )
+        if self.commits or self.error is None:
+            console.print(
+                f"{self.job}: {self.messages:,} messages in {self.commits} "
+                f"batch{'es' * (self.commits != 1)}, {self.seconds:.1f} s ({rate:,.0f} a second)"
+                + (f"; {summary}" if summary else ""),
+                soft_wrap=True,
+            )
         write_summary(path, asdict(self))
 
 
@@ -259,14 +291,16 @@ def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
         yield step
 
 
-def run(command: Callable[[], int]) -> None:
+def run(command: Callable[[], int], ending: AbstractContextManager[None] | None = None) -> None:
     """Run a job and exit with its exit code; an error of the library is one line.
 
-    The line goes to standard error, which spark-submit merges into standard output.
+    The line goes to standard error, which spark-submit merges into standard output. ``ending``: the
+    block in which the job runs, as that of a summary.
     """
     logging.getLogger("py4j").setLevel(logging.ERROR)
     try:
-        code = command()
+        with nullcontext() if ending is None else ending:
+            code = command()
     except PubSubError as error:
         print_error(error.code, str(error))
         code = _exit_code(type(error))
@@ -293,6 +327,14 @@ def _exit_code(error: type[PubSubError]) -> int:
     return TRY_AGAIN if issubclass(error, _TEMPORARY) else REFUSED
 
 
+def _described(error: BaseException) -> str:
+    """Return the code and the text of an error, or of the one that ended a query, in one line."""
+    code, why = getattr(error, "code", type(error).__name__), str(error)
+    if code == "StreamingQueryException":
+        code, why = cause_of(error)
+    return f"{code}: {' '.join(why.split())}"
+
+
 def print_error(code: str, why: str) -> None:
     """Print an error as one line with the job and the canonical code."""
     _print_line("ERROR", f"{code}: {why}")
@@ -304,7 +346,7 @@ def _print_line(level: str, text: str) -> None:
         click.echo(f"{level}: ({job}) {' '.join(text.split())}", err=True)
 
 
-def cause_of(error: Exception) -> tuple[str, str]:
+def cause_of(error: BaseException) -> tuple[str, str]:
     r"""Return the class name and the message of the Python error that ended a query.
 
     >>> query = "=== Streaming Query ===\nIdentifier: [id = 1]"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pubsub_delta.delivery.surveys import AckStateSurvey
 from pubsub_delta.methods.store import Store
-from pubsub_delta.operations import find, history, read, survey, views
+from pubsub_delta.operations import find, history, publish, read, survey, views
 from pubsub_delta.policy.fields import check_switch
 from pubsub_delta.policy.message_queries import MessageQuery
 from pubsub_delta.policy.metrics import SubscriptionMetrics
@@ -33,6 +33,17 @@ def read_topic(
     """
     check_switch(typed, "typed")
     return read.read_topic(self._tables, self._topic(topic), as_of, typed=typed)
+
+
+def check_messages(self: Store, messages: DataFrame, topic: str | None = None) -> DataFrame:
+    """Return the rows of a DataFrame with a column ``why``: why ``publish`` would refuse them.
+
+    It is null for a message that ``publish`` takes. The columns of messages are those of
+    ``publish``; others are kept. Without a topic the rules of all topics count, with one also its
+    schema as it is now. NotFound without that topic; FailedPrecondition if its schema was deleted.
+    """
+    found = None if topic is None else self._tables.topic(self._topic(topic))
+    return publish.check_messages(self._tables, found, messages)
 
 
 def topic_history(self: Store, topic: str, limit: int | None = None) -> list[history.TopicCommit]:

@@ -158,6 +158,7 @@ def publish_stream(
     checkpoint_location: str,
     trigger: Trigger | None = None,
     order_by: str | None = None,
+    prepare: publish.Prepare | None = None,
 ) -> StreamingQuery:
     """Start a query that publishes a streaming DataFrame, each micro-batch exactly once.
 
@@ -165,6 +166,10 @@ def publish_stream(
     idempotency id is the query's id and its own number, so a query that starts again after a crash
     does not publish it twice. A bad message ends the query with an error that names the rule and
     the number of offending rows; nothing of its micro-batch is published.
+
+    ``prepare``: called as ``prepare(df, batch_id)`` with the rows of a micro-batch before it is
+    published, and unless it has landed before. It returns the messages; the streaming DataFrame may
+    have any columns then. What it does besides is done again if the query ends before it publishes.
     """
     from pubsub_delta import streaming
 
@@ -176,6 +181,7 @@ def publish_stream(
         trigger,
         order_by,
         self._clock,
+        prepare,
     )
 
 

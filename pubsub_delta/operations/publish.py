@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import pyarrow as pa
 
@@ -24,6 +24,9 @@ from pubsub_delta.tables.store import Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+Prepare: TypeAlias = "Callable[[DataFrame, int], DataFrame]"
+"""Returns the messages of the rows of a micro-batch, and of its number."""
 
 
 class PublishResult:
@@ -147,6 +150,19 @@ def publish(
     return PublishResult(messages, now, publish_id, positions)
 
 
+def check_messages(tables: Tables, topic: Topic | None, frame: DataFrame) -> DataFrame:
+    """Return the rows of a DataFrame with ``why``: why a publish would refuse them, or null.
+
+    By the rules of all topics, and the schema of a topic as it is now. FailedPrecondition if that
+    was deleted; InvalidArgument for what is no DataFrame of messages.
+    """
+    if not _is_frame(frame):
+        raise InvalidArgument(f"messages: a {type(frame).__name__}; a DataFrame is accepted")
+    from pubsub_delta.tables.lanes.spark import publishing  # this is what needs Spark
+
+    return publishing.checked(frame, None if topic is None else validator_of(tables, topic))
+
+
 def publish_micro_batch(
     tables: Tables,
     topic: Topic,
@@ -155,20 +171,24 @@ def publish_micro_batch(
     query_id: str,
     batch_id: int,
     order_by: str | None,
+    prepare: Prepare | None = None,
 ) -> None:
     """Append a micro-batch of a streaming query in one commit, unless it has landed before.
 
     The id of a query is unique, and it counts its micro-batches: so a commit that Delta skips has
     landed before, even if the topic's history does not reach back to it. FailedPrecondition if a
-    later one of the query has landed.
+    later one of the query has landed. ``prepare``: returns the messages of a micro-batch that
+    has not landed; without it the rows are messages.
     """
     idempotency_id, messages = (query_id, batch_id), tables.messages(topic.uid)
     publish_id = publish_id_of(idempotency_id)
     landed = False
-    if topic.schema_settings is None or not has_landed(messages, idempotency_id):
+    looks = topic.schema_settings is not None or prepare is not None
+    if not looks or not has_landed(messages, idempotency_id):
+        rows = frame if prepare is None else prepare(frame, batch_id)
         validator = validator_of(tables, topic)
         landed = _publish_frame(
-            messages, frame, now, publish_id, idempotency_id, order_by, validator
+            messages, rows, now, publish_id, idempotency_id, order_by, validator
         )
     if not landed:
         check_is_last(messages, topic.name, query_id, batch_id)

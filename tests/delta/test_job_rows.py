@@ -59,6 +59,47 @@ def test_an_empty_text_of_a_file_is_one_and_bad_records_are_counted(
     assert f"{file}, line 3: '2' is not a record of 2 columns: id, note (and 1 more)" in refused
 
 
+def test_an_attribute_that_is_asked_for_twice_is_one(spark: SparkSession) -> None:
+    """It ended in a traceback of Spark's, of a map with a key twice."""
+    rows = spark.sql("SELECT 'UA' AS carrier")
+    messages = inputs.as_messages(rows, "carrier", ("carrier", "carrier"), None)
+    assert [row["attributes"] for row in messages.collect()] == [{"carrier": "UA"}]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_names_that_are_no_utf_8_are_refused_as_values_are(
+    spark: SparkSession, here: Path, encoding: str
+) -> None:
+    """ "Text is UTF-8; a file that is not is refused": Spark replaces the bytes of names, too."""
+    (here / "a.csv").write_bytes("straße,b\n1,2\n".encode(encoding))
+    with pytest.raises(InvalidArgument, match=r"a.csv, line 1: it is not UTF-8"):
+        records(spark, str(here)).count()
+    (here / "a.csv").write_text("stra\ufffde,b\n1,2\n")
+    assert records(spark, str(here)).count().good == 1
+
+
+@pytest.mark.parametrize("others", [(), ("b.csv",), ("x/y/b.csv", "c.csv")])
+def test_files_in_folders_of_any_name_arrive(
+    spark: SparkSession, here: Path, others: tuple[str, ...]
+) -> None:
+    """ "What an input holds arrives": Spark passes over folders that are no partitions."""
+    for number, name in enumerate(("2026/11/a.csv", *others)):
+        (here / name).parent.mkdir(parents=True, exist_ok=True)
+        (here / name).write_text(f"id,city\n{number},Nice\n")
+    found = records(spark, str(here))
+    assert found.count().good == 1 + len(others)
+    assert sorted(row["id"] for row in found.good.collect()) == [
+        str(number) for number in range(1 + len(others))
+    ]
+
+
+def test_a_line_that_is_no_utf_8_is_found_in_a_folder(spark: SparkSession, here: Path) -> None:
+    (here / "x").mkdir()
+    (here / "x" / "a.csv").write_bytes("city\nKöln\n".encode("latin-1"))
+    with pytest.raises(InvalidArgument, match=r"x/a.csv, line 2: it is not UTF-8"):
+        records(spark, str(here)).count()
+
+
 def test_the_folder_of_a_line_is_one_of_its_fields(spark: SparkSession, here: Path) -> None:
     (here / "month=01").mkdir()
     (here / "month=01" / "a.json").write_text('{ "id": 1 }\n{}\n{"id": 2}\n')

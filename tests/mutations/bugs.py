@@ -6,6 +6,7 @@ from tests.mutations.bug import Bug
 from tests.mutations.bugs_of_a_framework import BUGS_OF_A_FRAMEWORK
 from tests.mutations.bugs_of_a_later_outsider import BUGS_OF_A_LATER_OUTSIDER
 from tests.mutations.bugs_of_a_ninth_outsider import BUGS_OF_A_NINTH_OUTSIDER
+from tests.mutations.bugs_of_a_reader_of_jobs import BUGS_OF_A_READER_OF_JOBS
 from tests.mutations.bugs_of_a_reader_of_messages import BUGS_OF_A_READER_OF_MESSAGES
 from tests.mutations.bugs_of_a_reader_of_servers import BUGS_OF_A_READER_OF_SERVERS
 from tests.mutations.bugs_of_a_seventh_outsider import BUGS_OF_A_SEVENTH_OUTSIDER
@@ -181,6 +182,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_PROMISES_OF_CONSUMERS,
     *BUGS_OF_COMMAND_LINES,
     *BUGS_OF_FORMS,
+    *BUGS_OF_A_READER_OF_JOBS,
     *BUGS_OF_A_READER_OF_MESSAGES,
     *BUGS_OF_A_READER_OF_SERVERS,
     *BUGS_OF_AN_OPERATOR,

@@ -174,6 +174,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "operations/metrics.py": ("metrics_of_a_store", "update_calls", "lanes/test_damaged_metrics"),
     "operations/views.py": ("views",),
     "operations/publish.py": (
+        "prepared_micro_batches",
         "protocol/test_outages",
         "publish_calls",
         "restored",

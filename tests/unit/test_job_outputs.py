@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta import FailedPrecondition
+pytest.importorskip("pyspark")
+
+from pubsub_delta import FailedPrecondition, InvalidArgument
 from pubsub_delta.jobs import outputs
 
 WRITES = "spark.databricks.delta.write"
@@ -54,3 +56,30 @@ def test_numbered_rows_go_before_a_transaction_of_the_session() -> None:
     """An option of a write goes before a setting of its session."""
     with pytest.raises(Written):
         append(OF_SESSION, txnAppId="query", txnVersion=0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [
+        ({"merge_schema": False}, "; --merge-schema adds columns that the table does not have"),
+        ({"merge_schema": True}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_refusal_names_no_option_that_the_job_does_not_have(
+    monkeypatch: pytest.MonkeyPatch, asked: dict[str, bool], hint: str
+) -> None:
+    """``export_metrics --output`` has no --merge-schema, and one that is given has not helped."""
+
+    class Refused(Exception):
+        """As Spark refuses rows of other columns."""
+
+    def refuse(*_: Any) -> None:
+        raise Refused("other columns")
+
+    monkeypatch.setattr(outputs, "AnalysisException", Refused)
+    monkeypatch.setattr(outputs, "_append", refuse)
+    rows: Any = Rows({})
+    with pytest.raises(InvalidArgument) as refused:
+        outputs.append(rows, "bi.orders", **asked)
+    assert str(refused.value).endswith(f"cannot be written: other columns{hint}")

@@ -12,8 +12,11 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from pubsub_delta.errors import NotFound
 from pubsub_delta.jobs.stream_consume import AckCounter
+from pubsub_delta.jobs.stream_publish import MessageCounter
 from pubsub_delta.jobs.terminal import Summary, follow, progress, trigger
+from tests.unit.in_memory import TOPIC, InMemory
 
 
 class Reporting:
@@ -129,3 +132,22 @@ def test_acks_count_from_one_report_to_the_next() -> None:
     totals = [None, 100, 104, None, 104, 110]
     told = [count({"observedMetrics": {"pubsub_delta": {name: total}}}) for total in totals]
     assert told == [0, 0, 4, 0, 0, 6]
+
+
+def test_published_messages_are_those_of_the_commit_of_their_micro_batch() -> None:
+    """Spark counts the rows of the input, bad ones too, and again each time that it reads them."""
+    store = InMemory().store
+    store.publish(TOPIC, ["a", "b"], idempotency_id=("query", 0))
+    store.publish(TOPIC, ["c"], idempotency_id=("another", 1))
+    count = MessageCounter(store, TOPIC)
+    reports = [{"id": "query", "batchId": n, "numInputRows": 9} for n in (0, 1)]
+    assert [count(each) for each in reports] == [2, 0]
+
+
+def test_a_job_goes_on_where_the_history_of_its_topic_cannot_be_read() -> None:
+    class Store:
+        def topic_history(self, *_: object) -> None:
+            raise NotFound("topic")
+
+    gone: Any = Store()
+    assert MessageCounter(gone, TOPIC)({"id": "query", "batchId": 0}) == 0

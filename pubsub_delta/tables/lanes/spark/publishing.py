@@ -39,7 +39,13 @@ from pubsub_delta.tables.lanes.spark.columns import (
 )
 from pubsub_delta.tables.lanes.spark.lane import SparkLane
 from pubsub_delta.tables.lanes.spark.ordering import in_key_order
-from pubsub_delta.tables.lanes.spark.schemas import UNFIT, refuse_unfit, shortened, validated
+from pubsub_delta.tables.lanes.spark.schemas import (
+    UNFIT,
+    refuse_unfit,
+    shortened,
+    validated,
+    why_unfit,
+)
 from pubsub_delta.tables.schemas import MESSAGES
 
 PARTITION_BITS = 26
@@ -155,14 +161,20 @@ def _too_many_rows(frame: DataFrame) -> InvalidArgument:
     )
 
 
-def check_stream(frame: DataFrame, order_by: str | None = None) -> None:
-    """Raise InvalidArgument unless given a streaming DataFrame with the columns of messages."""
+def check_stream(
+    frame: DataFrame, order_by: str | None = None, *, of_messages: bool = True
+) -> None:
+    """Raise InvalidArgument unless given a streaming DataFrame with the columns of messages.
+
+    ``of_messages``: False for rows of any columns, which become messages later.
+    """
     if not getattr(frame, "isStreaming", False):
         raise InvalidArgument(
             f"streaming_df: a {type(frame).__name__} that does not stream; "
             "a streaming DataFrame (spark.readStream) is accepted"
         )
-    check_columns(frame.schema, order_by)
+    if of_messages:
+        check_columns(frame.schema, order_by)
 
 
 def conformed(frame: DataFrame, order_by: str | None = None) -> DataFrame:
@@ -172,7 +184,15 @@ def conformed(frame: DataFrame, order_by: str | None = None) -> DataFrame:
             "messages: a streaming DataFrame; a batch DataFrame is accepted, "
             "and publish_stream publishes a streaming one"
         )
-    given = check_columns(frame.schema, order_by)
+    columns = _message_columns(check_columns(frame.schema, order_by))
+    if order_by is None:
+        return frame.select(*columns)
+    ordered = frame.select(*columns, F.col(f"`{order_by.replace('`', '``')}`").alias(_ORDER))
+    return in_key_order(ordered, F.col(_ORDER)).drop(_ORDER)
+
+
+def _message_columns(given: Mapping[str, DataType]) -> list[Column]:
+    """Return data, attributes and ordering_key as they are stored, of columns of these types."""
     absent = {"data": F.lit(None), "attributes": F.create_map(), "ordering_key": F.lit("")}
     columns = []
     for name, accepted in _ACCEPTED.items():
@@ -182,10 +202,7 @@ def conformed(frame: DataFrame, order_by: str | None = None) -> DataFrame:
         if name == "ordering_key":
             column = F.coalesce(column, F.lit(""))
         columns.append(column.alias(name))
-    if order_by is None:
-        return frame.select(*columns)
-    ordered = frame.select(*columns, F.col(f"`{order_by.replace('`', '``')}`").alias(_ORDER))
-    return in_key_order(ordered, F.col(_ORDER)).drop(_ORDER)
+    return columns
 
 
 def check_columns(schema: StructType, order_by: str | None = None) -> dict[str, DataType]:
@@ -228,7 +245,9 @@ def check_columns(schema: StructType, order_by: str | None = None) -> dict[str, 
     return given
 
 
-_ORDER = "_order"
+_ORDER, _ROW = "_order", "_row"
+WHY = "why"
+"""The column of ``checked``."""
 _ACCEPTED: dict[str, tuple[DataType, ...]] = {
     "data": (BinaryType(), StringType()),
     "attributes": (MapType(StringType(), StringType()),),
@@ -275,6 +294,20 @@ def _broken() -> Column:
     for wrong in _rules().values():
         broken |= wrong
     return broken
+
+
+def checked(frame: DataFrame, validator: SchemaValidator | None) -> DataFrame:
+    """Return rows with ``why``: the rule that the message of a row breaks first, or null.
+
+    Rows have the columns of messages and others, which stay. The schema goes after all rules.
+    """
+    if WHY in frame.columns:
+        raise InvalidArgument(f"column {WHY!r} is there already; it is what is added")
+    given = check_columns(StructType([each for each in frame.schema if each.name in _ACCEPTED]))
+    framed = frame.select(F.struct("*").alias(_ROW), *_message_columns(given))
+    broken = [F.when(wrong, F.lit(rule)) for rule, wrong in _rules().items()]
+    why = F.coalesce(*broken, *([] if validator is None else [why_unfit(validator)]))
+    return framed.withColumn(WHY, why).select(f"{_ROW}.*", WHY)
 
 
 def _refuse_broken(frame: DataFrame) -> None:

@@ -45,6 +45,11 @@ def refuse_unfit(frame: DataFrame, validator: SchemaValidator) -> None:
     raise InvalidArgument(f"{problem}: {rows}; nothing was published; one of them: {row}")
 
 
+def why_unfit(validator: SchemaValidator) -> Column:
+    """Return why the data of each message does not fit a schema, in words; null if it does."""
+    return F.concat(F.lit(f"data: {validator.refused('')}"), _column(_reasons(validator)))
+
+
 def shortened(name: str) -> Column:
     """Return a column as text of at most 80 characters, for an error."""
     text = F.make_valid_utf8(F.col(name).cast("string"))
