@@ -338,6 +338,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/spark/errors.py": ("spark_errors",),
     "tables/lanes/spark/stored.py": ("delta/test_pull",),
     "tables/lanes/spark/types.py": ("fuzz_sql",),
+    "tables/lanes/spark/sql.py": ("fuzz_sql",),
     "tables/lanes/spark/views.py": ("fuzz_sql", "views"),
     "tables/lanes/direct/conditions.py": (
         "lanes/test_direct",
