@@ -134,3 +134,19 @@ def test_messages_whose_file_is_gone_hold_up_no_later_ones(tmp_path: Path) -> No
     assert not store.pull(NAME)
     assert [each.data for each in store.pull("letters")] == [b"unread"]
     assert store.metrics(NAME)["dead_letter_message_count"] == 2
+
+
+def test_what_was_not_forwarded_to_it_goes_to_another_topic_that_is_set_then(
+    tmp_path: Path,
+) -> None:
+    """ "The message stays on the source": it is on no way to a topic that takes none."""
+    clock, root = ManualClock(), tmp_path / "store"
+    store = with_a_failed_message(root, clock, b"bad", TOPIC, DEAD, OTHER)
+    damage(root, store)
+    store = PubSub(None, str(root), clock=clock)
+    with pytest.warns(DeadLetterWarning, match="damaged"):
+        assert not store.pull(NAME)
+    store.update_subscription(NAME, dead_letter_policy=DeadLetterPolicy(OTHER, 5))
+    assert not store.pull(NAME)
+    assert [each.data for each in store.pull("letters")] == [b"bad"]
+    assert store.metrics(NAME)["num_undelivered_messages"] == 0

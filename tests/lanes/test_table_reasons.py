@@ -23,7 +23,7 @@ def test_a_reason_with_half_a_surrogate_pair_holds_up_no_dead_letter(world: Worl
     world.store.create_subscription("letters", DEAD)
     world.make()
     world.subscribe(use_table_schema=True, dead_letter_policy=DeadLetterPolicy(DEAD, 5))
-    world.publish(b'{"\\ud800": 1}', b'{"other": 1}', b"{}")
+    world.publish(b'{"\\ud800": 1}', b"{}", b'{"other": 1}')
     assert world.write() == (1, 10)
     assert [each.attributes[_WHY] for each in world.store.pull("letters")] == [
         r"there is no column for \ud800",

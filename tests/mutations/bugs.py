@@ -26,6 +26,7 @@ from tests.mutations.bugs_of_a_tenth_outsider import BUGS_OF_A_TENTH_OUTSIDER
 from tests.mutations.bugs_of_a_tenth_outsider_at_surfaces import (
     BUGS_OF_A_TENTH_OUTSIDER_AT_SURFACES,
 )
+from tests.mutations.bugs_of_a_thirteenth_outsider import BUGS_OF_A_THIRTEENTH_OUTSIDER
 from tests.mutations.bugs_of_a_twelfth_outsider import BUGS_OF_A_TWELFTH_OUTSIDER
 from tests.mutations.bugs_of_access import BUGS_OF_ACCESS
 from tests.mutations.bugs_of_administration import BUGS_OF_ADMINISTRATION
@@ -177,6 +178,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_A_TENTH_OUTSIDER,
     *BUGS_OF_AN_ELEVENTH_OUTSIDER,
     *BUGS_OF_A_TWELFTH_OUTSIDER,
+    *BUGS_OF_A_THIRTEENTH_OUTSIDER,
     *BUGS_OF_A_TENTH_OUTSIDER_AT_SURFACES,
     *BUGS_OF_PROMISES_OF_DELIVERY,
     *BUGS_OF_PROMISES_OF_CONSUMERS,

@@ -117,7 +117,11 @@ NEAREST: dict[str, tuple[str, ...]] = {
         *TABLE_WRITES,
     ),
     "delivery/table_subscriptions.py": TABLE_WRITES,
-    "delivery/table_writes.py": (*TABLE_WRITES, "lanes/test_table_ended"),
+    "delivery/table_writes.py": (
+        *TABLE_WRITES,
+        "lanes/test_table_ended",
+        "lanes/test_table_reasons",
+    ),
     "tables/json_values.py": ("target_rows", *TABLE_WRITES),
     "tables/target_rows.py": ("target_rows", *TABLE_WRITES, "lanes/test_table_partitions"),
     "tables/partition_values.py": ("lanes/test_table_partitions",),

@@ -17,6 +17,7 @@ from pubsub_delta import (
     DeadLetterPolicy,
     InvalidArgument,
     ManualClock,
+    NotFound,
     PubSub,
     PubSubError,
     Unavailable,
@@ -239,3 +240,8 @@ def test_the_total_timeout_of_a_publisher_is_a_duration() -> None:
     with_topics(outage.store)
     with pytest.raises(InvalidArgument, match="total_timeout: -1 day, 0:00:00 is negative"):
         outage.store.publisher("orders", total_timeout=-86_400)
+
+
+def test_a_publisher_of_a_topic_that_does_not_exist_is_refused_before_it_begins() -> None:
+    with pytest.raises(NotFound, match="projects/local/topics/absent does not exist"):
+        Outage(0, lands=False).store.publisher("absent")

@@ -195,12 +195,15 @@ def serving(
     counters: Counters | None = None,
     push_keys: Path | None = None,
     tracing: Tracing | None = None,
+    push_issuer: str | None = None,
 ) -> Iterator[str]:
     """Run a server in a thread of its own; give its address."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    settings = ServerSettings("127.0.0.1", 0, security or Security(), timing, push_keys)
+    settings = ServerSettings(
+        "127.0.0.1", 0, security or Security(), timing, push_keys, push_issuer=push_issuer
+    )
 
     async def start() -> tuple[Server, int]:
         told = counters or store.counters

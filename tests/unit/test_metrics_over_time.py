@@ -199,3 +199,16 @@ def test_metrics_over_time_show_no_backlog_that_acks_between_two_points_have_end
     told = store.store.subscription_history(NAME, points=6)
     assert max(each.num_undelivered_messages for each in told) <= 1
     assert max(each.oldest_unacked_message_age for each in told) <= 1
+
+
+def test_what_was_published_at_the_instant_of_a_commit_is_counted_from_then_on() -> None:
+    store = InMemory()
+    store.publish("a")
+    store.be_at(MINUTE)
+    store.ack("a")
+    store.publish("b")  # at the same microsecond
+    store.be_at(5 * MINUTE)
+    told = store.store.subscription_history(NAME)
+    counts = [(each.time, each.num_undelivered_messages) for each in told]
+    assert counts[-1] == (at(5 * MINUTE), 1)
+    assert {count for time, count in counts if time == at(MINUTE)} == {1}

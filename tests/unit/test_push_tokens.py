@@ -114,6 +114,19 @@ def test_pyjwt_finds_the_keys_by_the_discovery_document(path: Path, endpoint: Pu
         assert sorted(claims) == sorted(told["claims_supported"])
 
 
+def test_the_issuer_is_the_url_that_receivers_know_the_server_by(
+    path: Path, endpoint: PushEndpoint
+) -> None:
+    # docs/access.md: `--push-issuer` where receivers reach the server by another address
+    issuer = "https://push.example.org"
+    with serving(signed_store(endpoint), push_keys=path, push_issuer=issuer) as address:
+        token = bearer(pushed(address, endpoint))
+        assert jwt.decode(token, options={"verify_signature": False})["iss"] == issuer
+        found = f"http://{address}/.well-known/openid-configuration"
+        with urllib.request.urlopen(found) as answer:
+            assert json.load(answer)["issuer"] == issuer
+
+
 def test_the_documents_need_no_token_and_have_no_secrets(path: Path) -> None:
     PushKeys(path, SystemClock().now).signing()
     with serving(MemoryStore(), security=Security(token="secret"), push_keys=path) as address:

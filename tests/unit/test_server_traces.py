@@ -96,3 +96,11 @@ def test_a_publish_and_a_commit_that_fail_are_errors() -> None:
     with pytest.raises(OSError, match="gone"), traced.traces.committing(SUBSCRIPTION):
         raise OSError("gone")
     assert traced.failures()[2:] == [("commit", "gone")]
+
+
+def test_each_traced_message_of_a_publish_is_told_by_its_own_id() -> None:
+    traced = Traced()
+    messages = [Message(b"x"), Message(b"y", PARENT), Message(b"z", PARENT)]
+    with traced.traces.publishing(TOPIC, messages) as published:
+        published(["7", "8", "9"])
+    assert traced.told("publish", "messaging.message.id") == ["8", "9"]
