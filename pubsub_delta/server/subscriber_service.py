@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 from google.protobuf.empty_pb2 import Empty
 
@@ -56,6 +57,7 @@ class SubscriberService:
         self._writers = writers
         self._admin = hub.backend.administration
         self._do = hub.backend.administer
+        self._updating = WeakValueDictionary[str, asyncio.Lock]()
 
     # Subscriptions
 
@@ -237,15 +239,17 @@ class SubscriberService:
     async def _updated(
         self, name: str, fields: wire.Fields, if_unchanged: Subscription | None = None
     ) -> Subscription:
-        """Change a subscription, and use its new fields."""
+        """Change a subscription, and use its new fields: what is stored last is used last."""
         self._pushers.check(fields.get("push_config"))
         update = partial(self._admin.update_subscription, name, if_unchanged=if_unchanged, **fields)
-        changed: Subscription = await self._between_exchanges(name, update)
-        dispatcher = self._hub.running(name)
-        if dispatcher is not None:
-            dispatcher.update(changed)
-        await self._pushers.apply(changed)
-        await self._writers.apply(changed)
+        lock = self._updating.setdefault(name, asyncio.Lock())
+        async with lock:
+            changed: Subscription = await self._between_exchanges(name, update)
+            dispatcher = self._hub.running(name)
+            if dispatcher is not None:
+                dispatcher.update(changed)
+            await self._pushers.apply(changed)
+            await self._writers.apply(changed)
         return changed
 
     async def _of(self, request: Any) -> Dispatcher:

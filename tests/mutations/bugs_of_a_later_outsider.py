@@ -171,10 +171,10 @@ BUGS_OF_A_LATER_OUTSIDER = (
         "a-table-waits-for-the-next-refresh",
         "A subscription that is given a table has no rows until the server's next refresh.",
         "server/subscriber_service.py",
-        "        await self._pushers.apply(changed)\n"
-        "        await self._writers.apply(changed)\n"
+        "            await self._pushers.apply(changed)\n"
+        "            await self._writers.apply(changed)\n"
         "        return changed",
-        "        await self._pushers.apply(changed)\n        return changed",
+        "            await self._pushers.apply(changed)\n        return changed",
     ),
     Bug(
         "bytes-of-a-later-request-are-ignored",

@@ -128,4 +128,11 @@ BUGS_OF_PUSH = (
         'if not _RESERVED.fullmatch(name.replace("_", "-"))',
         "if not _RESERVED.fullmatch(name)",
     ),
+    Bug(
+        "updates-used-in-any-order",
+        "Of two updates at a time the one that was stored first is used for ten seconds.",
+        "server/subscriber_service.py",
+        "        async with lock:\n            changed",
+        "        if lock:\n            changed",
+    ),
 )

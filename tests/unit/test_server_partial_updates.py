@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -22,13 +24,16 @@ from pubsub_delta.resources import (
     OidcToken,
     PushConfig,
     RetryPolicy,
+    Subscription,
 )
 from pubsub_delta.server import partial_updates, wire
 from pubsub_delta.server.grpc_services import SUBSCRIBER, message_class
+from pubsub_delta.server.pushing import Pushers
 from pubsub_delta.server.update_masks import changed_fields
 from pubsub_delta.tables.registry.registry import Registry
 from tests.unit.builders import PLAIN
 from tests.unit.raw_calls import Server, refused
+from tests.unit.serving import LONG
 from tests.unit.serving_world import WorldBackend, served
 from tests.unit.test_races import once
 
@@ -204,3 +209,35 @@ def test_a_part_of_a_field_that_a_mask_names_without_a_value_is_cleared(
         wire.SUBSCRIPTION_FIELDS,
     )
     assert fields == {field: left}
+
+
+def test_of_two_updates_at_a_time_the_one_that_is_stored_last_is_used(
+    server: Server, backend: WorldBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Messages are pushed to the endpoint that the subscription has, and not to a former one."""
+    real, begun, used = Pushers.apply, threading.Event(), []
+
+    async def apply(pushers: Pushers, subscription: Subscription) -> None:
+        if not begun.is_set():
+            begun.set()
+            await asyncio.sleep(0.3)
+        await real(pushers, subscription)
+        assert subscription.push_config is not None
+        used.append(subscription.push_config.push_endpoint)
+
+    monkeypatch.setattr(Pushers, "apply", apply)
+
+    def push_to(path: str) -> None:
+        config = {"push_endpoint": f"https://localhost:1/{path}"}
+        asked = {"subscription": SUBSCRIPTION, "push_config": config}
+        server.call(SUBSCRIBER, "ModifyPushConfig", **asked)
+
+    with ThreadPoolExecutor() as callers:
+        first = callers.submit(push_to, "first")
+        assert begun.wait(LONG)
+        push_to("second")
+        first.result(LONG)
+    stored = backend.store.get_subscription(SUBSCRIPTION).push_config
+    assert stored is not None
+    assert stored.push_endpoint == used[-1]
+    assert len(used) == 2
