@@ -24,24 +24,7 @@ POLL_SECONDS = 1.0
 
 @click.command()
 @terminal.store_options
-@click.option(
-    "--subscription",
-    required=True,
-    type=terminal.text,
-    help="The subscription's id or full name.",
-)
-@click.option(
-    "--output",
-    required=True,
-    type=terminal.text,
-    help="The Delta table to append to: a path or a name.",
-)
-@click.option(
-    "--query",
-    type=terminal.text,
-    help="SQL over {messages}, run for each batch. Default: the messages unchanged.",
-)
-@outputs.merge_schema_option
+@outputs.consuming_options
 @click.option("--batch-size", default=50_000, show_default=True, type=click.IntRange(min=1))
 @click.option("--max-batches", type=click.IntRange(min=1), help="The largest number of batches.")
 @click.option(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 from pyspark.errors import AnalysisException
@@ -11,13 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from pubsub_delta import FailedPrecondition, InvalidArgument
-from pubsub_delta.jobs import sources
+from pubsub_delta.jobs import sources, terminal
 
-merge_schema_option = click.option(
-    "--merge-schema",
-    is_flag=True,
-    help="Add missing columns to the table. By default they are refused.",
-)
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 _RACES = re.compile(
     r"(?:ProtocolChanged|MetadataChanged|ConcurrentWrite)Exception"
@@ -53,6 +50,36 @@ MESSAGES = (
     "attributes MAP<STRING,STRING>, ordering_key STRING, delivery_attempt INT"
 )
 """The columns of ``PulledBatch.df``."""
+
+
+def consuming_options(command: Command) -> Command:
+    """Add the options of the subscription, of the table, and of what is made of its messages."""
+    for option in (
+        click.option(
+            "--merge-schema",
+            is_flag=True,
+            help="Add missing columns to the table. By default they are refused.",
+        ),
+        click.option(
+            "--query",
+            type=terminal.text,
+            help="SQL over {messages}, run for each batch. Default: the messages unchanged.",
+        ),
+        click.option(
+            "--output",
+            required=True,
+            type=terminal.text,
+            help="The Delta table to append to: a path or a name.",
+        ),
+        click.option(
+            "--subscription",
+            required=True,
+            type=terminal.text,
+            help="The subscription's id or full name.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 def check_query(spark: SparkSession, query: str | None) -> None:

@@ -24,25 +24,8 @@ from pubsub_delta.jobs import outputs, terminal
 
 @click.command()
 @terminal.store_options
-@click.option(
-    "--subscription",
-    required=True,
-    type=terminal.text,
-    help="The subscription's id or full name.",
-)
-@click.option(
-    "--output",
-    required=True,
-    type=terminal.text,
-    help="The Delta table to append to: a path or a name.",
-)
+@outputs.consuming_options
 @terminal.stream_options
-@click.option(
-    "--query",
-    type=terminal.text,
-    help="SQL over {messages}, run for each batch. Default: the messages unchanged.",
-)
-@outputs.merge_schema_option
 @click.option("--batch-size", default=500_000, show_default=True, type=click.IntRange(min=1))
 def stream_consume(
     root: str,
