@@ -21,8 +21,8 @@ from pyspark.errors import StreamingQueryException
 from pubsub_delta import PubSub, PubSubError, local_session
 from pubsub_delta.jobs import inputs, readers, set_aside, sources, terminal
 
-LAST_COMMITS = 1000
-"""The commits of a topic among which those of the last micro-batches are looked for."""
+LAST_COMMITS = (20, 1000)
+"""The commits of a topic among which that of a micro-batch is looked for: few, and then many."""
 
 
 @click.command()
@@ -114,12 +114,15 @@ class MessageCounter:
 
     def __call__(self, progress: Any) -> int:
         published = (progress["id"], progress["batchId"])
-        try:
-            commits = self._store.topic_history(self._topic, LAST_COMMITS)
-        except PubSubError:
-            return 0
-        found = (each for each in commits if each.idempotency_id == published)
-        return next((each.message_count or 0 for each in found), 0)
+        for most in LAST_COMMITS:
+            try:
+                commits = self._store.topic_history(self._topic, most)
+            except PubSubError:
+                return 0
+            for each in commits:
+                if each.idempotency_id == published:
+                    return each.message_count or 0
+        return 0
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ BUGS_OF_A_READER_OF_JOBS = (
         "rows-of-the-input-are-messages",
         "jobs/stream_publish.py counts bad records as messages, and each row at each reading.",
         "jobs/stream_publish.py",
-        "return next((each.message_count or 0 for each in found), 0)",
+        "return each.message_count or 0",
         'return int(progress["numInputRows"])',
     ),
     Bug(

@@ -14,7 +14,7 @@ pytest.importorskip("pyspark")
 
 from pubsub_delta.errors import NotFound
 from pubsub_delta.jobs.stream_consume import AckCounter
-from pubsub_delta.jobs.stream_publish import MessageCounter
+from pubsub_delta.jobs.stream_publish import LAST_COMMITS, MessageCounter
 from pubsub_delta.jobs.terminal import Summary, follow, progress, trigger
 from tests.unit.in_memory import TOPIC, InMemory
 
@@ -141,6 +141,9 @@ def test_published_messages_are_those_of_the_commit_of_their_micro_batch() -> No
     store.publish(TOPIC, ["c"], idempotency_id=("another", 1))
     count = MessageCounter(store, TOPIC)
     reports = [{"id": "query", "batchId": n, "numInputRows": 9} for n in (0, 1)]
+    assert [count(each) for each in reports] == [2, 0]
+    for _ in range(LAST_COMMITS[0]):  # others publish meanwhile
+        store.publish(TOPIC, ["d"])
     assert [count(each) for each in reports] == [2, 0]
 
 
