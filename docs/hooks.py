@@ -17,7 +17,7 @@ from mkdocs.structure.pages import Page
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"(?<=\])\((?![a-z]+:|#|/)([^)\s#]+)(#[^)\s]*)?\)")
-PROMISES = ("guarantees.md", "clocks.md")
+PROMISES = ("guarantees.md", "mended.md", "clocks.md")
 HELD = re.compile(r"\s*Held\s+by\s+(`tests/[^`]+`(?:,\s+`tests/[^`]+`)*)\.?")
 LANGUAGES = {".py": "python", ".json": "json", ".toml": "toml", ".sh": "sh"}
 
