@@ -31,8 +31,7 @@ def of_answers(history: History) -> Iterator[Violation]:
             yield from _of_problems(history, op)
         if op.error in (None, "no answer", "Aborted") or op.kind == "restore":
             continue
-        full = op.error == "Unavailable" and "space" in op.text
-        if full and has_small_disk:
+        if _met_a_full_disk(op) and has_small_disk:
             continue
         if op.error == "Unknown" and history.world.get("storage"):
             continue
@@ -79,7 +78,23 @@ def _must_be_there(history: History, op: Op) -> bool:
 def _may_be_there(history: History, op: Op) -> bool:
     kind = op.kind.removeprefix("create_")
     others = history.possible(kind, op.args[kind], op)
-    return any(life.create.id != op.id for life in others)
+    return any(life.create.id != op.id for life in others) or _may_be_left(history, op)
+
+
+def _may_be_left(history: History, op: Op) -> bool:
+    """Tell whether a full disk may have kept a snapshot that failed from being removed again."""
+    if op.kind != "create_snapshot" or not history.world.get("disk"):
+        return False
+    return any(
+        _met_a_full_disk(each)
+        and each.begin < op.end
+        and each.args["snapshot"] == op.args["snapshot"]
+        for each in history.of_kind("create_snapshot")
+    )
+
+
+def _met_a_full_disk(op: Op) -> bool:
+    return op.error == "Unavailable" and "space" in op.text
 
 
 def _is_of_a_deleted(history: History, op: Op) -> bool:

@@ -184,6 +184,19 @@ def test_errors_that_others_explain_are_none_of_the_stores() -> None:
     assert story.violations() == {}
 
 
+@pytest.mark.parametrize(("disk", "found"), [(True, 0), (False, 2)])
+def test_a_snapshot_that_failed_on_a_full_disk_may_keep_its_name(disk: bool, found: int) -> None:
+    # "a call that was killed, or whose storage failed, keeps the name for 10 minutes"
+    story = Story()
+    if disk:
+        story.world["disk"] = 1
+    full = "No space left on device"
+    asked = {"snapshot": "noon", "subscription": NAME}
+    story.op("create_snapshot", error="Unavailable", text=full, **asked)
+    story.op("create_snapshot", error="AlreadyExists", text="exists already", **asked)
+    assert story.violations().get("unexplained error", 0) == found
+
+
 @pytest.mark.parametrize(("sought", "found"), [(NAME, {}), ("other", {"unexplained error": 1})])
 def test_a_seek_beside_a_pull_may_end_what_that_has_leased(
     sought: str, found: dict[str, int]
