@@ -49,8 +49,9 @@ def create_snapshot(
             raise
     if not is_announced:
         raise AlreadyExists(
-            f"snapshot {name} exists already, or is being created (a call that was killed, or whose "
-            "storage failed, keeps the name for 10 minutes); choose another name or delete it first"
+            f"snapshot {name} exists already, or is being created (a call that was killed, or "
+            "whose storage failed, keeps the name for 10 minutes); choose another name or delete "
+            "it first"
         )
     return snapshot
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.histories.stories import NAME, TOPIC, Story, leased
@@ -191,7 +193,7 @@ def test_a_snapshot_that_failed_on_a_full_disk_may_keep_its_name(disk: bool, fou
     if disk:
         story.world["disk"] = 1
     full = "No space left on device"
-    asked = {"snapshot": "noon", "subscription": NAME}
+    asked: dict[str, Any] = {"snapshot": "noon", "subscription": NAME}
     story.op("create_snapshot", error="Unavailable", text=full, **asked)
     story.op("create_snapshot", error="AlreadyExists", text="exists already", **asked)
     assert story.violations().get("unexplained error", 0) == found

@@ -103,7 +103,7 @@ def test_a_crash_leaves_an_announcement(monkeypatch: pytest.MonkeyPatch) -> None
         world.store.create_snapshot(TAKEN, NAME)
     assert list(world.store.list_snapshots()) == []
     assert left_over(world) == ["projects/local/snapshots/before"]
-    with pytest.raises(AlreadyExists, match="killed, or whose storage failed, keeps the name for 10 minutes"):
+    with pytest.raises(AlreadyExists, match="keeps the name for 10 minutes"):
         world.store.create_snapshot(TAKEN, NAME)
     world.be_at(10 * MINUTE)
     world.store.create_snapshot(TAKEN, NAME)
