@@ -94,6 +94,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/lanes/direct/history.py": ("lanes/test_direct",),
     "tables/lanes/direct/targets.py": (
+        "lanes/test_table_locations",
         "lanes/test_table_partitions",
         "lanes/test_table_texts",
         "lanes/test_table_outcomes",

@@ -116,7 +116,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/tracing.py": ("server_otel",),
     "server/publishing.py": ("server_gathering", "server_schemas", "server_rims"),
     "server/listening.py": ("server_listening",),
-    "server/multiplexer.py": ("server_multiplexer", "server_connections"),
+    "server/multiplexer.py": ("server_open_files", "server_multiplexer", "server_connections"),
     "server/dispatcher.py": (
         "server_hub",
         "server_polls",

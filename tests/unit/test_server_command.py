@@ -101,11 +101,12 @@ def test_a_port_is_any_number_of_two_bytes(port: int) -> None:
 
 def test_a_record_is_one_line_of_json() -> None:
     record = logging.LogRecord("pubsub_delta.server", logging.INFO, "", 0, "two\nlines", (), None)
-    record.code = "NOT_FOUND"
+    record.code, record.created = "NOT_FOUND", 1_767_225_600.25
     line = JsonFormatter().format(record)
     assert "\n" not in line
     told = json.loads(line)
     assert (told["message"], told["severity"], told["code"]) == ("two\nlines", "INFO", "NOT_FOUND")
+    assert told["time"] == "2026-01-01T00:00:00.250000+00:00"
 
 
 def certificate(directory: Path) -> tuple[Path, Path]:
