@@ -84,4 +84,11 @@ BUGS_OF_A_FOURTEENTH_OUTSIDER = (
         "return next(iter(self._with_topics(named)), None)",
         "return next(map(subscription_of, named), None)",
     ),
+    Bug(
+        "missing-among-the-acknowledged",
+        "An ack of a whole batch acknowledges the messages whose loss its reader was told of.",
+        "delivery/leases.py",
+        "            check(lost)\n            self.set_aside.positions |= lost\n",
+        "            check(lost)\n",
+    ),
 )
