@@ -138,6 +138,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "arrow_from_elsewhere",
     ),
     "operations/administer.py": (
+        "lanes/test_shown_subscriptions",
         "protocol/test_outages",
         "lanes/test_table_writes",
         "update_calls",

@@ -89,6 +89,9 @@ def test_an_absent_expiration_policy_is_the_default_and_an_empty_one_means_never
     assert wire.subscription_fields(asked("Subscription"))["expiration_policy"] is None
     never = wire.subscription_fields(asked("Subscription", expiration_policy={}))
     assert never["expiration_policy"] == ExpirationPolicy(None)
+    # "The minimum allowed value for expiration_policy.ttl is 1 day": none is refused, not for ever
+    zero = wire.subscription_fields(asked("Subscription", expiration_policy={"ttl": 0 * DAY}))
+    assert zero["expiration_policy"] == ExpirationPolicy(0 * DAY)
 
 
 @pytest.mark.parametrize(
@@ -159,10 +162,10 @@ def test_labels_that_an_update_leaves_out_are_gone() -> None:
 def test_a_mask_that_names_a_label_leaves_the_others() -> None:
     # AIP-161: "labels.key" and "labels.`a key`" are paths to values of a map.
     present = wire.subscription_message(replace(PLAIN, labels={"a": "1", "b": "1", "c.d": "1"}))
-    request = asked("Subscription", labels={"a": "2", "e": "2", "f": "2"})
+    request = asked("Subscription", labels={"a": "", "e": "2", "f": "2"})
     mask = FieldMask(paths=["labels.a", "labels.`c.d`", "labels.f", "labels.absent"])
     fields = update_masks.changed_fields(request, mask, present, wire.SUBSCRIPTION_FIELDS)
-    assert fields == {"labels": {"a": "2", "b": "1", "f": "2"}}
+    assert fields == {"labels": {"a": "", "b": "1", "f": "2"}}
 
 
 def test_labels_whose_keys_differ_in_case_are_two() -> None:
