@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pytest
@@ -94,13 +95,21 @@ class World:
         self.store.detach_subscription("billing")
         return self.store.pull("billing")
 
-    def without_dead_letter_topic(self) -> object:
+    def fail(self) -> None:
         self.store.publish("orders", ["a", "b"])
         for _ in range(5):
             self.store.pull("kitchen").nack()
+
+    def without_dead_letter_topic(self) -> object:
+        self.fail()
         topic = self.store.get_topic("failed")
         self.store._tables.registry.remove_topic(topic.uid, self.clock.now())
         return self.store.pull("kitchen")
+
+    def without_the_table_of_dead_letters(self) -> object:
+        self.fail()
+        rmtree(self.root / "messages" / self.store.get_topic("failed").uid)
+        return self.another().pull("kitchen")
 
     def dead_letter_topic_that_is_gone(self) -> object:
         self.store.delete_subscription("kitchen")
@@ -113,9 +122,7 @@ class World:
         return self.another().pull("billing")
 
     def no_registry(self) -> object:
-        for file in sorted((self.root / "subscriptions").rglob("*"), reverse=True):
-            file.rmdir() if file.is_dir() else file.unlink()
-        (self.root / "subscriptions").rmdir()
+        rmtree(self.root / "subscriptions")
         return self.another().pull("billing")
 
     def messages_missing(self) -> object:
@@ -185,7 +192,10 @@ CASES: dict[str, dict[str, Callable[[World], object]]] = {
         "registry": World.no_registry,
         "missing": World.messages_missing,
     },
-    "dead-letter-warning": {"gone": World.without_dead_letter_topic},
+    "dead-letter-warning": {
+        "gone": World.without_dead_letter_topic,
+        "table gone": World.without_the_table_of_dead_letters,
+    },
 }
 
 

@@ -161,4 +161,18 @@ BUGS_OF_A_FOURTEENTH_OUTSIDER = (
         'ExpirationPolicy(seconds_of(policy.ttl) if policy.HasField("ttl") else None)',
         "ExpirationPolicy(seconds_of(policy.ttl) or None)",
     ),
+    Bug(
+        "dead-letter-topic-that-cannot-be-created",
+        "Of a dead-letter topic whose table is gone it is told that it does not exist.",
+        "delivery/dead_letters.py",
+        "    if tables.registry.topic_of_uid(topic_uid) is None:\n        return GONE\n",
+        "    if True:\n        return GONE\n",
+    ),
+    Bug(
+        "forwarded-twice-after-a-copy-is-restored",
+        "Messages on their way to a topic whose table is gone become available: they arrive twice.",
+        "delivery/dead_letters.py",
+        "takes_any = tables.is_received(target)\n",
+        "takes_any = tables.is_received(target) and tables.messages(target).exists()\n",
+    ),
 )
