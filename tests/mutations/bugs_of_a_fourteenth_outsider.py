@@ -175,4 +175,11 @@ BUGS_OF_A_FOURTEENTH_OUTSIDER = (
         "takes_any = tables.is_received(target)\n",
         "takes_any = tables.is_received(target) and tables.messages(target).exists()\n",
     ),
+    Bug(
+        "transform-that-is-not-named",
+        "A transform of gcloud that is absent is refused without its name.",
+        "cli/grammar/calls.py",
+        "transform: {name}() of gcloud is not implemented; ",
+        "{name}(): this transform of gcloud is not implemented; ",
+    ),
 )

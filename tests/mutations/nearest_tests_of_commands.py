@@ -107,6 +107,7 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "cli/endpoint/resources.py": ("cli_endpoint", "cli_push", "fine_times"),
     "cli/endpoint/schemas.py": ("cli_schemas",),
     "cli/grammar/calls.py": (
+        "cli_listings",
         "cli_transforms",
         "gcloud_listings",
         "cli_formats",
