@@ -182,4 +182,47 @@ BUGS_OF_A_FOURTEENTH_OUTSIDER = (
         "transform: {name}() of gcloud is not implemented; ",
         "{name}(): this transform of gcloud is not implemented; ",
     ),
+    Bug(
+        "proposed-though-given",
+        "A shell proposes the names that a command line has already.",
+        "cli/arguments.py",
+        "isinstance(given, (tuple, list)) else set()",
+        "isinstance(given, list) else set()",
+    ),
+    Bug(
+        "updated-when-it-was-created",
+        "Of a subscription the time of its creation is shown as that of its last update.",
+        "cli/rest.py",
+        '"updateTime": _time_or_none(subscription.update_time)',
+        '"updateTime": _time_or_none(subscription.create_time)',
+    ),
+    Bug(
+        "expire-time-to-the-second",
+        "An edit of a snapshot's labels moves the time at which it expires.",
+        "console/snapshots.py",
+        "changed = {name: value for name, value in _fields(form).items() if value != before[name]}",
+        "changed = dict(_fields(form)) if before else {}",
+    ),
+    Bug(
+        "topic-of-a-box-that-is-not-checked",
+        "A form without a dead-letter policy creates a topic for dead letters.",
+        "console/subscription_edit.py",
+        'if form[name] != NEW_TOPIC or (name == "dead_letter_topic" and letters is None):',
+        "if form[name] != NEW_TOPIC:",
+    ),
+    Bug(
+        "account-for-an-audience",
+        "A form takes the account of a push for its audience.",
+        "console/subscription_form.py",
+        'account, audience = form.text("push_account"), form.text("push_audience")',
+        'audience, account = form.text("push_account"), form.text("push_audience")',
+    ),
+    Bug(
+        "wrong-id-of-a-topic-told-later",
+        "The form of a topic tells a wrong id only once nothing else is wrong.",
+        "console/topic_edit.py",
+        'form.text("id")\n'
+        "    form.validate(lambda: topic_name(name, console.project), ERROR_FIELDS)\n",
+        'form.text("id")\n',
+    ),
 )

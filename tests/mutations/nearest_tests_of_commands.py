@@ -4,7 +4,7 @@ from __future__ import annotations
 
 NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "cli/delivery.py": ("cli_pull", "cli_arguments", "cli_listings"),
-    "cli/arguments.py": ("cli_arguments", "cli_listings"),
+    "cli/arguments.py": ("cli_arguments", "cli_listings", "cli_help"),
     "cli/records.py": ("cli_publish_records",),
     "cli/times.py": (
         "cli_transforms",

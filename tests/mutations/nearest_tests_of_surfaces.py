@@ -227,13 +227,20 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "console/search_form.py": ("console_searches", "console_messages"),
     "console/serve.py": ("console_command", "server_console"),
     "console/snapshots.py": (
+        "console_form_values",
         "console_flows",
         "console_pages",
         "console_successors",
         "console_mistakes",
     ),
     "console/subscriptions.py": ("console_pages", "console_lists", "console_flows"),
-    "console/topic_edit.py": ("console_hostile", "console_forms", "console_flows", "console_jobs"),
+    "console/topic_edit.py": (
+        "console_form_values",
+        "console_hostile",
+        "console_forms",
+        "console_flows",
+        "console_jobs",
+    ),
     "console/topics.py": ("console_lists", "console_pages", "console_flows", "console_schemas"),
     "server/backend.py": (
         "server_transport",
