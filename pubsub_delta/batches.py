@@ -37,8 +37,8 @@ class PulledBatch:
     them as a table in this process, ``df`` as a Spark DataFrame.
 
     Iteration and ``arrow()`` leave out a message that cannot be read, with
-    UnreadableMessageWarning. Acks and nacks of the whole batch leave it out, too, and its delivery
-    fails when the lease is over.
+    UnreadableMessageWarning, and raise DataLoss for one that is missing. Acks and nacks of the
+    whole batch leave it out, too, and its delivery fails when the lease is over.
     """
 
     def __init__(

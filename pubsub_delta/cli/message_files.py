@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from pubsub_delta.cli.rest import message_record, time_text
+from pubsub_delta.cli.rest import in_key_order, message_record, time_text
 from pubsub_delta.errors import AlreadyExists, FailedPrecondition, InvalidArgument
 from pubsub_delta.resources import ReceivedMessage
 
@@ -89,7 +89,7 @@ class _Parquet(MessageFile):
 
         rows = [
             {name: getattr(each, name) for name in COLUMNS}
-            | {"attributes": list(each.attributes.items())}
+            | {"attributes": list(in_key_order(each.attributes).items())}
             for each in messages
         ]
         self._writer.write_table(pa.Table.from_pylist(rows, self._schema))

@@ -38,7 +38,7 @@ def topic_record(topic: Topic) -> Record:
     return _without_empty(
         {
             "name": topic.name,
-            "labels": dict(topic.labels),
+            "labels": in_key_order(topic.labels),
             "messageRetentionDuration": duration_text(topic.message_retention_duration),
             "schemaSettings": _schema_settings(topic.schema_settings),
             "state": _STATE,
@@ -88,7 +88,7 @@ def subscription_record(subscription: Subscription) -> Record:
                 "maximumBackoff": duration_text(retry.maximum_backoff),
             },
             "bigqueryConfig": _table_config(table),
-            "labels": dict(subscription.labels),
+            "labels": in_key_order(subscription.labels),
             "detached": subscription.detached,
             "topicMessageRetentionDuration": duration_text(
                 subscription.topic_message_retention_duration
@@ -112,7 +112,7 @@ def snapshot_record(snapshot: Snapshot) -> Record:
             "name": snapshot.name,
             "topic": snapshot.topic,
             "expireTime": time_text(snapshot.expire_time),
-            "labels": dict(snapshot.labels),
+            "labels": in_key_order(snapshot.labels),
             "createTime": _time_or_none(snapshot.create_time),
         }
     )
@@ -141,7 +141,7 @@ def message_record(message: Message, message_id: str, publish_time: datetime) ->
     return _without_empty(
         {
             "data": base64.b64encode(message.data).decode("ascii"),
-            "attributes": dict(message.attributes),
+            "attributes": in_key_order(message.attributes),
             "messageId": message_id,
             "publishTime": time_text(publish_time),
             "orderingKey": message.ordering_key,
@@ -181,6 +181,15 @@ def plain(value: Any) -> Any:
     return duration_text(value) if isinstance(value, timedelta) else value
 
 
+def in_key_order(pairs: Mapping[str, str]) -> dict[str, str]:
+    """Return labels or attributes sorted by key; the maps of protobuf have no order.
+
+    >>> in_key_order({"zone": "1", "env": "2"})
+    {'env': '2', 'zone': '1'}
+    """
+    return dict(sorted(pairs.items()))
+
+
 def duration_text(duration: object) -> str | None:
     """Write a duration in seconds; None stays None.
 
@@ -210,7 +219,10 @@ def _push_config(config: PushConfig | None) -> Record:
     if config is None:
         return {}
     bare, token = config.no_wrapper, config.oidc_token
-    body: Record = {"pushEndpoint": config.push_endpoint, "attributes": dict(config.attributes)}
+    body: Record = {
+        "pushEndpoint": config.push_endpoint,
+        "attributes": in_key_order(config.attributes),
+    }
     if token is not None:
         named = {"serviceAccountEmail": token.service_account_email, "audience": token.audience}
         body["oidcToken"] = _without_empty(named)

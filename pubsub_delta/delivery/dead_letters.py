@@ -33,6 +33,7 @@ from pubsub_delta.policy.ack_state import AckState, Span, union
 from pubsub_delta.policy.messages import MAX_VALUE_BYTES
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.transactions import application_of, publish_id_of_letters
+from pubsub_delta.tables.lanes.protocol import TableMissing
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
 from pubsub_delta.tables.store import Tables
@@ -79,12 +80,18 @@ def decide_forwarding(
 def _why_not(tables: Tables, topic_uid: str) -> str | None:
     """Return why a dead-letter topic takes no messages; None if it does.
 
-    The subscriptions that forward to a damaged one go on with their other messages.
+    The subscriptions that forward to a damaged one go on with their other messages. One whose table
+    is gone is damaged, unless it was deleted meanwhile.
     """
+    messages = tables.messages(topic_uid)
     try:
-        return None if tables.messages(topic_uid).exists() else GONE
+        if messages.exists():
+            return None
     except DataLoss as error:
         return _cannot_be_written(error)
+    if tables.registry.topic_of_uid(topic_uid) is None:
+        return GONE
+    return _cannot_be_written(TableMissing(messages.table))
 
 
 def _cannot_be_written(error: Exception) -> str:
@@ -146,7 +153,7 @@ def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
             continue
         done: _Step = forwarded
         try:
-            takes_any = tables.is_received(target) and tables.messages(target).exists()
+            takes_any = tables.is_received(target)
             landed = takes_any and _append(tables, source, target, number, spans, now)
         except _CannotBeRead as error:
             problem = f"{_could_not_be_forwarded(source, messages)}: {error}"

@@ -112,7 +112,7 @@ class Lease:
 
     @cached_property
     def set_aside(self) -> SetAside:
-        """The messages that could not be read, among those that were read so far."""
+        """The messages that could not be read or were missing, among those read so far."""
         return SetAside(ordered=self.source.subscription.enable_message_ordering)
 
     def arrow(self, check: Callable[[Positions], None]) -> pa.Table:
@@ -225,6 +225,7 @@ class Lease:
     def _check_all_there(self, lost: Positions, check: Callable[[Positions], None]) -> None:
         if lost:
             check(lost)
+            self.set_aside.positions |= lost
             raise missing_messages(self._table, len(lost), len(self.positions))
 
 

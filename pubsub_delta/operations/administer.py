@@ -180,7 +180,7 @@ def update_subscription(
         check_unchanged(before, wanted)
     changes = rules.check_subscription_update(fields, before, project)
     if not changes:
-        return before
+        return table_writes.with_state(tables, before)
     policy = changes.get("dead_letter_policy")
     _check_dead_letter_topic(tables, policy)
     if "table_config" in changes:

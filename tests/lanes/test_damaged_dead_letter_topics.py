@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -147,6 +148,43 @@ def test_what_was_not_forwarded_to_it_goes_to_another_topic_that_is_set_then(
     with pytest.warns(DeadLetterWarning, match="damaged"):
         assert not store.pull(NAME)
     store.update_subscription(NAME, dead_letter_policy=DeadLetterPolicy(OTHER, 5))
+    assert not store.pull(NAME)
+    assert [each.data for each in store.pull("letters")] == [b"bad"]
+    assert store.metrics(NAME)["num_undelivered_messages"] == 0
+
+
+def append_and_die(*given: Any) -> None:
+    APPEND(*given)
+    raise Killed
+
+
+APPEND = dead_letters._append
+
+
+@pytest.mark.parametrize("is_decided", [False, True])
+def test_one_whose_table_is_gone_is_told_as_damaged_until_it_is_restored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_decided: bool
+) -> None:
+    """The topic exists: it cannot be created, as is told of one that was deleted.
+
+    What was appended before a process died is there once the table is restored, and only once.
+    """
+    clock, root = ManualClock(), tmp_path / "store"
+    store = with_a_failed_message(root, clock, b"bad", TOPIC, DEAD)
+    if is_decided:
+        with monkeypatch.context() as patched:
+            patched.setattr(dead_letters, "_append", append_and_die)
+            with pytest.raises(Killed):
+                store.pull(NAME)
+    table = root / "messages" / store.get_topic(DEAD).uid
+    table.rename(tmp_path / "copy")
+    store = PubSub(None, str(root), clock=clock)
+    for _ in range(2):
+        with pytest.warns(DeadLetterWarning, match=f"{DEAD} cannot be written: .*restore it"):
+            assert not store.pull(NAME)
+    assert "restore it" in store.maintain().problems[store.get_subscription(NAME).name]
+    (tmp_path / "copy").rename(table)
+    store = PubSub(None, str(root), clock=clock)
     assert not store.pull(NAME)
     assert [each.data for each in store.pull("letters")] == [b"bad"]
     assert store.metrics(NAME)["num_undelivered_messages"] == 0

@@ -117,10 +117,14 @@ def test_what_was_added_is_read_back_and_its_name_is_taken(case: Case) -> None:
     assert case.opened(case.lane).sources() == [(SUBSCRIPTION, TOPIC.uid)]
 
 
+def never() -> None:
+    raise AssertionError("what is gone is not refused to go")
+
+
 def test_a_deleted_topic_leaves_its_name_and_its_subscriptions(case: Case) -> None:
     registry = case.subscribed()
     assert registry.remove_topic(TOPIC.uid, at(5))
-    assert not registry.remove_topic(TOPIC.uid, at(6))
+    assert not registry.remove_topic(TOPIC.uid, at(6), never)
     assert registry.topic(TOPIC.name) is None
     assert registry.deleted_topics() == [(TOPIC, at(5))]
     assert registry.subscriptions("")[0].topic == "_deleted-topic_"
@@ -129,6 +133,24 @@ def test_a_deleted_topic_leaves_its_name_and_its_subscriptions(case: Case) -> No
     assert registry.topics("") == [other]
     assert registry.forget_topic(TOPIC.uid)
     assert registry.deleted_topics() == []
+
+
+def test_what_is_found_by_name_and_in_a_listing_shows_its_topic_as_it_is_now(case: Case) -> None:
+    """Pub/Sub: ``topic_message_retention_duration`` is output only; ``_deleted-topic_``."""
+    registry, kept = case.taken(), timedelta(days=2)
+    assert registry.change_topic(TOPIC.uid, {"message_retention_duration": kept})
+    for topic, retention in ((TOPIC.name, kept), ("_deleted-topic_", None)):
+        subscription = registry.subscription(SUBSCRIPTION.name)
+        assert [subscription] == registry.subscriptions("")
+        assert subscription is not None
+        assert subscription.topic == topic
+        assert subscription.topic_message_retention_duration == retention
+        snapshot = registry.snapshot(SNAPSHOT.name, at(1))
+        assert snapshot is not None
+        assert snapshot.topic == topic
+        assert registry.snapshots("", at(1)) == [snapshot]
+        assert registry.snapshots_of(TOPIC.uid, at(1)) == [snapshot]
+        registry.remove_topic(TOPIC.uid, at(2))
 
 
 def test_only_the_named_fields_change(case: Case) -> None:

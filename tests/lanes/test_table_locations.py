@@ -42,3 +42,23 @@ def test_a_table_of_the_store_is_none_however_the_two_are_written(
     for table in (f"{world.root}/topics", f"file:{world.root}/topics"):
         with pytest.raises(InvalidArgument, match="among the tables of the store"):
             store.create_subscription(NAME, TOPIC, table_config=TableConfig(table))
+
+
+@pytest.mark.parametrize(
+    ("of_tables", "table"),
+    [
+        ("hdfs://host/lake", "hdfs://host/lake/orders"),
+        ("", "{0}/of%20today"),
+        ("", "{0}/of#today"),
+        ("", "{0}/[today]"),
+    ],
+)
+def test_a_table_that_this_process_cannot_open_is_told_as_that(
+    world: World, of_tables: str, table: str
+) -> None:
+    """No word of a table to be created: one that is made there is not opened either."""
+    tables = of_tables or f"{world.root}/tables"
+    store = PubSub(None, f"{world.root}", tables_root=tables)
+    config = TableConfig(table.format(tables))
+    with pytest.raises(InvalidArgument, match="is not a path or URL that deltalake opens"):
+        store.create_subscription(NAME, TOPIC, table_config=config)

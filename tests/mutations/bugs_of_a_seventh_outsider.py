@@ -171,8 +171,8 @@ BUGS_OF_A_SEVENTH_OUTSIDER = (
         "lost-ones-read-again",
         "A consumer looks for a lost message at each read.",
         "delivery/leases.py",
-        "            self.set_aside.positions |= lost\n",
-        "",
+        "            self.set_aside.positions |= lost\n            warn_unreadable",
+        "            warn_unreadable",
     ),
     Bug(
         "forwarding-of-others-forgotten",

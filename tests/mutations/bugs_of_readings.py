@@ -69,8 +69,8 @@ BUGS_OF_READINGS = (
         "a-loss-stops-who-receives",
         "A message that is not stored any more is not set aside for who receives.",
         _LEASES,
-        "self.set_aside.positions |= lost",
-        "self._check_all_there(lost)",
+        "            self.set_aside.positions |= lost\n            warn_unreadable",
+        "            self._check_all_there(lost)\n            warn_unreadable",
     ),
     Bug(
         "acked-though-set-aside",

@@ -94,6 +94,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/lanes/direct/history.py": ("lanes/test_direct",),
     "tables/lanes/direct/targets.py": (
+        "lanes/test_table_locations",
         "lanes/test_table_partitions",
         "lanes/test_table_texts",
         "lanes/test_table_outcomes",
@@ -137,6 +138,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "arrow_from_elsewhere",
     ),
     "operations/administer.py": (
+        "lanes/test_shown_subscriptions",
         "protocol/test_outages",
         "lanes/test_table_writes",
         "update_calls",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "cli/delivery.py": ("cli_pull", "cli_arguments", "cli_listings"),
-    "cli/arguments.py": ("cli_arguments", "cli_listings"),
+    "cli/arguments.py": ("cli_arguments", "cli_listings", "cli_help"),
     "cli/records.py": ("cli_publish_records",),
     "cli/times.py": (
         "cli_transforms",
@@ -75,7 +75,14 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "cli/demo.py": ("cli_demo", "cli_doctor", "cli_quick"),
     "cli/endpoint/errors.py": ("cli_endpoint", "cli_endpoint_reached", "cli_broken_servers"),
     "cli/settings.py": ("cli_endpoint_reached", "cli_arguments"),
-    "cli/rest.py": ("cli_watch", "cli_formats", "cli_durations", "gcloud_listings", "cli_schemas"),
+    "cli/rest.py": (
+        "cli_watch",
+        "cli_formats",
+        "cli_durations",
+        "gcloud_listings",
+        "cli_schemas",
+        "cli_endpoint",
+    ),
     "cli/samples.py": ("cli_watch",),
     "cli/watch.py": ("cli_watch", "cli_streams", "cli_usual_format"),
     "jobs/file_formats.py": ("job_file_formats",),
@@ -100,6 +107,7 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "cli/endpoint/resources.py": ("cli_endpoint", "cli_push", "fine_times"),
     "cli/endpoint/schemas.py": ("cli_schemas",),
     "cli/grammar/calls.py": (
+        "cli_listings",
         "cli_transforms",
         "gcloud_listings",
         "cli_formats",

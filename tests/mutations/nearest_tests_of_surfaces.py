@@ -116,7 +116,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/tracing.py": ("server_otel",),
     "server/publishing.py": ("server_gathering", "server_schemas", "server_rims"),
     "server/listening.py": ("server_listening",),
-    "server/multiplexer.py": ("server_multiplexer", "server_connections"),
+    "server/multiplexer.py": ("server_open_files", "server_multiplexer", "server_connections"),
     "server/dispatcher.py": (
         "server_hub",
         "server_polls",
@@ -227,13 +227,20 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "console/search_form.py": ("console_searches", "console_messages"),
     "console/serve.py": ("console_command", "server_console"),
     "console/snapshots.py": (
+        "console_form_values",
         "console_flows",
         "console_pages",
         "console_successors",
         "console_mistakes",
     ),
     "console/subscriptions.py": ("console_pages", "console_lists", "console_flows"),
-    "console/topic_edit.py": ("console_hostile", "console_forms", "console_flows", "console_jobs"),
+    "console/topic_edit.py": (
+        "console_form_values",
+        "console_hostile",
+        "console_forms",
+        "console_flows",
+        "console_jobs",
+    ),
     "console/topics.py": ("console_lists", "console_pages", "console_flows", "console_schemas"),
     "server/backend.py": (
         "server_transport",

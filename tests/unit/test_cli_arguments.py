@@ -142,7 +142,7 @@ def test_update_names_only_what_changes(options: list[str], fields: dict[str, An
         (["--message-retention-duration=default"], {"message_retention_duration": "7d"}),
         (["--clear-retry-policy"], {"retry_policy": None}),
         (["--clear-dead-letter-policy"], {"dead_letter_policy": None}),
-        (["--min-retry-delay=5s"], {"retry_policy": RetryPolicy("5s")}),
+        (["--min-retry-delay=0"], {"retry_policy": RetryPolicy("0s")}),
         (
             ["--min-retry-delay=5", "--max-retry-delay=PT1M"],
             {"retry_policy": RetryPolicy("5s", "60s")},

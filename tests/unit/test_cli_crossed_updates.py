@@ -153,5 +153,7 @@ def test_revisions_are_those_of_the_settings_that_somebody_sets_meanwhile(
 def test_labels_have_any_keys_that_a_label_may_have(place: Place) -> None:
     """ "key non-empty, key and value ≤ 63 characters"."""
     place.run('topics update flights "--update-labels=a.b=1,c`d=2,E_f=3,ü=4"')
+    all_of_them = {"ours": "1", "a.b": "1", "c`d": "2", "E_f": "3", "ü": "4"}
+    assert labels_of(place.other, "topic") == all_of_them
     place.run('topics update flights "--remove-labels=a.b,E_f"')
     assert labels_of(place.other, "topic") == {"ours": "1", "c`d": "2", "ü": "4"}

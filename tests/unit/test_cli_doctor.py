@@ -172,9 +172,14 @@ def test_java_is_missed_only_where_it_is_needed(tmp_path: Path, needed: bool) ->
     assert found.state == ("problem" if needed else "ok")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/java").touch()
-    (tmp_path / "release").write_text('OS="x"\nJAVA_VERSION="17.0.9"\n')
+    # as Eclipse Temurin has it: of its four versions one is that of Java
+    (tmp_path / "release").write_text(
+        'IMPLEMENTOR="Eclipse Adoptium"\nIMPLEMENTOR_VERSION="Temurin-17.0.9+9"\n'
+        'JAVA_RUNTIME_VERSION="17.0.9+9"\nJAVA_VERSION="17.0.9"\n'
+        'JAVA_VERSION_DATE="2023-10-17"\n'
+    )
     found = checks.spark({"PATH": "", "JAVA_HOME": str(tmp_path)}, needed=needed)
-    assert (found.state, "Java 17.0.9" in found.found) == ("ok", True)
+    assert (found.state, "Java 17.0.9 " in found.found) == ("ok", True)
     (tmp_path / "bin/java").chmod(0o755)
     elsewhere = {"PATH": str(tmp_path / "bin"), "JAVA_HOME": str(tmp_path / "gone")}
     found = checks.spark(elsewhere, needed=needed)

@@ -27,7 +27,7 @@ subscriptions create delays --topic=flights --ack-deadline=60 --labels=env=test
 """
 
 TOPICS = """
-topics create flights --message-retention-duration=7d --labels=env=test,team=a
+topics create flights --message-retention-duration=7d --labels=team=a,env=test
 topics create flights failed
 topics create x
 topics create later --message-retention-duration=1m
@@ -39,6 +39,7 @@ topics list
 topics list --limit=1
 topics list --project=other
 topics list --format=table(name,labels)
+topics list --format=value(labels.join())
 topics list --filter='labels.env=test AND name.scope(topics):fl*' --format='value(name.basename())'
 topics list --sort-by=~name --limit=1 --uri
 topics list --filter=labels.nothing:x
@@ -69,12 +70,14 @@ subscriptions create many --expiration-period=1h --topic=flights
 subscriptions create all --topic=flights --dead-letter-topic=failed --max-delivery-attempts=0
 subscriptions create all --topic=flights --dead-letter-topic=failed --max-delivery-attempts=9 \
   --ack-deadline=30 --retain-acked-messages --message-retention-duration=1d \
-  --expiration-period=never --enable-exactly-once-delivery --min-retry-delay=20s --labels=a=b
+  --expiration-period=never --enable-exactly-once-delivery --min-retry-delay=0s \
+  --labels=zone=1,team=2,env=3
 subscriptions describe all
 subscriptions describe late --format=json
 subscriptions describe absent
 subscriptions list
 subscriptions list --format=csv(name,topic,filter) --limit=1
+subscriptions list --format=value(labels.join())
 topics list-subscriptions flights
 topics list-subscriptions absent
 subscriptions update all --max-delivery-attempts=7 --max-retry-delay=100s --format=yaml
@@ -104,7 +107,7 @@ subscriptions list
 """
 
 MESSAGES = """
-topics publish flights --message=late --attribute=carrier=UA,delay=7
+topics publish flights --message=late --attribute=delay=7,gate=3,carrier=UA
 topics publish flights --message='on time' --ordering-key=N14228 --format=json
 topics publish flights
 topics publish flights --message=x --attribute=googclient=1
@@ -133,6 +136,8 @@ subscriptions pull counted --format=json
 subscriptions modify-message-ack-deadline counted --ack-ids={ids} --ack-deadline=0
 subscriptions pull counted --format=value(deliveryAttempt)
 subscriptions pull absent
+topics publish flights --message=x --attribute=gate=3,delay=7,carrier=UA
+subscriptions pull delays --auto-ack --format=value(message.attributes.join())
 """
 
 REPLAY = """
@@ -140,7 +145,8 @@ subscriptions update delays --retain-acked-messages
 topics publish flights --message=late
 subscriptions pull delays --auto-ack --format=value(message.data.decode(base64))
 topics publish flights --message=later
-snapshots create before-deploy --subscription=delays --labels=a=b --format=yaml
+snapshots create before-deploy --subscription=delays --labels=q=1,b=2,a=3 --format=yaml
+snapshots list --format=value(labels.join())
 snapshots create before-deploy --subscription=delays
 snapshots create other --subscription=absent
 snapshots describe before-deploy --format=json

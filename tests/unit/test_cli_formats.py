@@ -60,7 +60,7 @@ def subscription(**fields: Any) -> Subscription:
         "detached": False,
         "topic_message_retention_duration": None,
         "create_time": TIME,
-        "update_time": TIME,
+        "update_time": TIME + timedelta(days=1),
         "uid": "u",
     }
     return Subscription(**{**given, **fields})
@@ -267,7 +267,7 @@ def test_a_subscription_is_written_without_its_empty_fields() -> None:
         "pushConfig": {},
         "state": "ACTIVE",
         "createTime": "2026-11-20T10:00:00Z",
-        "updateTime": "2026-11-20T10:00:00Z",
+        "updateTime": "2026-11-21T10:00:00Z",
     }
 
 

@@ -127,6 +127,23 @@ def test_a_shell_completes_what_the_program_knows(
     assert [item.value for item in items] == found
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["topics", "delete"], ["flights", "failed"]),
+        (["topics", "delete", "flights"], ["failed"]),
+        (["topics", "delete", "flights", "failed"], []),
+    ],
+)
+def test_names_that_were_given_already_are_not_proposed(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], found: list[str]
+) -> None:
+    names = ["projects/p/topics/flights", "projects/p/topics/failed"]
+    monkeypatch.setattr(App, "completion_names", lambda *_: names)
+    items = ShellComplete(cli, {}, "pubsub-delta", VARIABLE).get_completions(words, "f")
+    assert [item.value for item in items] == found
+
+
 def test_every_command_that_ends_by_itself_is_timed() -> None:
     verbs = {" ".join(path) for path, each in COMMANDS.items() if not isinstance(each, click.Group)}
     assert verbs == {*command_line.COMMANDS, *command_line.RUN_ON}

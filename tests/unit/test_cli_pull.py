@@ -217,6 +217,15 @@ def test_a_pull_that_could_not_lease_for_long_shows_nothing() -> None:
     assert (shown.exit_code, shown.stdout, batch.done) == (1, "", ["give back"])
 
 
+def test_a_late_ack_is_warned_of_and_is_no_error() -> None:
+    # "Lease over and the message unacked → expired; it is acked by this"
+    store = Noting(acknowledge=result(["a", "b"], expired="b"))
+    done = run(store, "subscriptions", "ack", "sss", "--ack-ids=a,b")
+    assert done.exit_code == 0
+    assert "Acked the messages with the following ackIds: [a]" in done.stderr
+    assert "The lease of these ackIds was over: [b]; their messages are acked unless" in done.stderr
+
+
 @pytest.mark.parametrize(
     "outcome", [result(["a", "b"], expired="b"), result(["a", "b"], invalid="b")]
 )

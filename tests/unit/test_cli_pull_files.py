@@ -31,7 +31,7 @@ def world() -> World:
 
 
 ROWS = [
-    Message(b"late", {"carrier": "UA", "quoted": 'a "b", c\n'}, "N1"),
+    Message(b"late", {"quoted": 'a "b", c\n', "gate": "3", "carrier": "UA"}, "N1"),
     Message('früh, \n"x"'.encode(), {}, ""),
 ]
 BREAKS = [Message(each, {"all": each.decode()}, "") for each in (b"a\rb", b"\r", b"a\r\nb\n\r")]
@@ -76,6 +76,7 @@ def read(path: Path) -> list[tuple[str, bytes, dict[str, str], str]]:
     """Return what stands in a file, as its kind has it."""
     if path.suffix == ".parquet":
         rows = pq.read_table(path).to_pylist()
+        assert [r["attributes"] for r in rows] == [sorted(r["attributes"]) for r in rows]
         return [
             (r["message_id"], r["data"], dict(r["attributes"]), r["ordering_key"]) for r in rows
         ]

@@ -115,3 +115,16 @@ def test_a_page_of_a_former_dead_letter_topic_creates_nothing(
         again = form_from_pairs(refused.text, "dead-letter-subscription").fields | {FIELD: "kept"}
         browser.client.post(form.action, data=again, headers=browser.sent_with_forms)
         assert browser.store.get_subscription("kept").topic == "projects/local/topics/others"
+
+
+@pytest.mark.parametrize("at", ["/subscriptions/_new", "/subscriptions/first/edit"])
+def test_a_form_without_a_dead_letter_policy_creates_no_topic_for_one(at: str) -> None:
+    """What is written into fields of a box that is not checked is not asked for."""
+    browser = Browser()
+    topics = len(browser.store.list_topics())
+    given = {**ASKED, "dead_letter": None, "id": "second", "topic": "flights", "labels": "a=b"}
+    answer = browser.post(at, {**given, "create_dead_letter_subscription": None})
+    assert answer.status_code == 200
+    assert len(browser.store.list_topics()) == topics
+    assert {"a": "b"} in [each.labels for each in browser.store.list_subscriptions()]
+    assert all(each.dead_letter_policy is None for each in browser.store.list_subscriptions())

@@ -193,3 +193,35 @@ def test_what_was_given_is_shown_as_it_is() -> None:
     told = "labels: 'expire_time' and \"push_config\" are taken; the topic's expire_time is not"
     shown = "labels: 'expire_time' and \"push_config\" are taken; the topic's expiry is not"
     assert readable(told) == shown
+
+
+def test_a_token_is_of_the_account_and_for_the_audience_that_were_typed() -> None:
+    browser = Browser()
+    given = {"delivery": "push", "push_endpoint": "https://a.example.org"}
+    named = {"push_account": OIDC.service_account_email, "push_audience": OIDC.audience}
+    browser.post("/subscriptions/_new", {"id": "second", "topic": "flights", **given, **named})
+    stored = browser.store.get_subscription("second").push_config
+    assert stored is not None
+    assert stored.oidc_token == OIDC
+
+
+def test_an_edit_of_labels_leaves_the_expire_time_of_a_snapshot_as_it_is() -> None:
+    """Its form has it to the second: what was not changed in the form is not changed."""
+    browser = Browser()
+    browser.world.be_at(0.25)
+    expire_time = browser.store.create_snapshot("before", "first").expire_time
+    browser.post("/snapshots/before/edit", {"labels": "a=b"})
+    stored = browser.store.get_snapshot("before")
+    assert (stored.labels, stored.expire_time) == ({"a": "b"}, expire_time)
+    assert stored.expire_time.microsecond == 250_000
+
+
+@pytest.mark.parametrize(
+    ("page", "also"),
+    [("/topics/_new", {}), ("/subscriptions/_new", {"topic": "flights"})],
+)
+def test_a_wrong_id_is_told_with_what_else_is_wrong(page: str, also: dict[str, str]) -> None:
+    """ "all that is wrong is told at once, at its fields"."""
+    answer = Browser().post(page, {"id": "no id", "labels": f"{'k' * 64}=v", **also})
+    assert answer.status_code == 400
+    assert {'id="id-error"', 'id="labels-error"'} <= {*re.findall('id="[a-z]+-error"', answer.text)}

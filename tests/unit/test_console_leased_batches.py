@@ -125,3 +125,19 @@ def test_a_page_that_is_shown_later_counts_from_the_time_of_the_extension(
         pass
     browser.world.be_at(40)
     assert 'data-seconds="30"' in browser.get(at).text, "10 s and 60 s more, of which 40 are over"
+
+
+@pytest.mark.parametrize(
+    ("verb", "told"),
+    [("ack", "1 acknowledged; of 1 the lease was over."), ("nack", "1 nacked; of 1 the lease")],
+)
+def test_what_was_too_late_is_not_counted_as_done(verb: str, told: str) -> None:
+    """ "success", "expired" and "invalid" are three outcomes, and each id has one."""
+    browser = Browser()
+    browser.world.publish("a", "b")
+    page = browser.pull()
+    form = form_from_pairs(page.text, page.url.path)
+    ids = re.findall(r'name="ack_id" value="([^"]*)"', page.text)
+    browser.store.modify_ack_deadline("first", ids[:1], 0)
+    sent = {**form.fields, "ack_id": ids, "verb": verb}
+    assert told in words(browser.client.post(form.action, data=sent).text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, replace
 from datetime import timedelta
 from typing import Any
 
@@ -113,3 +113,10 @@ def test_a_field_that_is_taken_away_is_gone(resource: Any, read: Any, name: str)
     plain = read(changed)
     assert getattr(plain, name) is None
     assert columns_of(plain) == changed
+
+
+def test_a_backoff_of_zero_is_one() -> None:
+    """ "each 0–600 s": nothing of it is the same as no policy, or as the default."""
+    for policy in (RetryPolicy("0s", "0s"), RetryPolicy("0s", "600s")):
+        stored = replace(SUBSCRIPTION, retry_policy=policy)
+        assert subscription_of(columns_of(stored)).retry_policy == policy

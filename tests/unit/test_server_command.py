@@ -99,13 +99,18 @@ def test_a_port_is_any_number_of_two_bytes(port: int) -> None:
     assert split_address(f"localhost:{port}") == ("localhost", port)
 
 
-def test_a_record_is_one_line_of_json() -> None:
-    record = logging.LogRecord("pubsub_delta.server", logging.INFO, "", 0, "two\nlines", (), None)
-    record.code = "NOT_FOUND"
+@pytest.mark.parametrize("level", ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"])
+def test_a_record_is_one_line_of_json(level: str) -> None:
+    """Its severity is one of Cloud Logging's ``LogSeverity``."""
+    number = getattr(logging, level)
+    record = logging.LogRecord("pubsub_delta.server", number, "", 0, "two\nlines", (), None)
+    record.code, record.created = "NOT_FOUND", 1_767_225_600.25
     line = JsonFormatter().format(record)
     assert "\n" not in line
     told = json.loads(line)
-    assert (told["message"], told["severity"], told["code"]) == ("two\nlines", "INFO", "NOT_FOUND")
+    assert (told["message"], told["severity"], told["code"]) == ("two\nlines", level, "NOT_FOUND")
+    assert told["logger"] == "pubsub_delta.server"
+    assert told["time"] == "2026-01-01T00:00:00.250000+00:00"
 
 
 def certificate(directory: Path) -> tuple[Path, Path]:

@@ -89,6 +89,9 @@ def test_an_absent_expiration_policy_is_the_default_and_an_empty_one_means_never
     assert wire.subscription_fields(asked("Subscription"))["expiration_policy"] is None
     never = wire.subscription_fields(asked("Subscription", expiration_policy={}))
     assert never["expiration_policy"] == ExpirationPolicy(None)
+    # "The minimum allowed value for expiration_policy.ttl is 1 day": none is refused, not for ever
+    zero = wire.subscription_fields(asked("Subscription", expiration_policy={"ttl": 0 * DAY}))
+    assert zero["expiration_policy"] == ExpirationPolicy(0 * DAY)
 
 
 @pytest.mark.parametrize(
@@ -159,10 +162,24 @@ def test_labels_that_an_update_leaves_out_are_gone() -> None:
 def test_a_mask_that_names_a_label_leaves_the_others() -> None:
     # AIP-161: "labels.key" and "labels.`a key`" are paths to values of a map.
     present = wire.subscription_message(replace(PLAIN, labels={"a": "1", "b": "1", "c.d": "1"}))
-    request = asked("Subscription", labels={"a": "2", "e": "2", "f": "2"})
+    request = asked("Subscription", labels={"a": "", "e": "2", "f": "2"})
     mask = FieldMask(paths=["labels.a", "labels.`c.d`", "labels.f", "labels.absent"])
     fields = update_masks.changed_fields(request, mask, present, wire.SUBSCRIPTION_FIELDS)
-    assert fields == {"labels": {"a": "2", "b": "1", "f": "2"}}
+    assert fields == {"labels": {"a": "", "b": "1", "f": "2"}}
+
+
+def test_labels_whose_keys_differ_in_case_are_two() -> None:
+    """A mask names a label by its key, letter by letter: keys are any characters."""
+    present = wire.subscription_message(replace(PLAIN, labels={"team": "1", "Team": "1"}))
+    request = asked("Subscription", labels={"team": "2", "Team": "3"})
+    for path, labels in (
+        ("labels.Team", {"team": "1", "Team": "3"}),
+        ("labels.`Team`", {"team": "1", "Team": "3"}),
+        ("labels.team", {"team": "2", "Team": "1"}),
+    ):
+        mask = FieldMask(paths=[path])
+        fields = update_masks.changed_fields(request, mask, present, wire.SUBSCRIPTION_FIELDS)
+        assert fields == {"labels": labels}
 
 
 def test_a_field_that_the_mask_names_and_the_request_leaves_out_is_cleared() -> None:
@@ -311,6 +328,19 @@ def test_fractions_of_a_second_are_written_in_nanoseconds() -> None:
     assert wire.snapshot_message(snapshot).expire_time.nanos == 250_000_000
     received = ReceivedMessage("ack id", "0", moment, b"a", {}, "", None)
     assert wire.received_message(received).message.publish_time.nanos == 250_000_000
+
+
+@pytest.mark.parametrize("policy", [("0s", "0s"), ("0s", "600s"), ("10s", "600s")])
+def test_a_backoff_of_zero_is_not_one_that_was_left_out(policy: tuple[str, str]) -> None:
+    """google.pubsub.v1: "between 0 and 600 seconds. Defaults to 10 seconds"."""
+    asked_for = RetryPolicy(*policy)
+    written = wire.subscription_message(replace(PLAIN, retry_policy=asked_for))
+    assert wire.subscription_fields(written)["retry_policy"] == asked_for
+    given = {
+        "minimum_backoff": asked_for.minimum_backoff,
+        "maximum_backoff": asked_for.maximum_backoff,
+    }
+    assert changed(["retry_policy"], retry_policy=given) == {"retry_policy": asked_for}
 
 
 def test_every_field_of_a_subscription_is_written_and_read_back() -> None:

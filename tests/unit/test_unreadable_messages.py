@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from pubsub_delta import DataLoss, DeadLetterPolicy
+from pubsub_delta.batches import PulledBatch
 from pubsub_delta.delivery.dead_letters import UNREADABLE
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.delivery.unreadable import (
@@ -220,6 +221,22 @@ def test_who_iterates_is_told_of_a_loss_after_the_others() -> None:
     assert [next(batch).data, next(batch).data] == [b"a", b"c"]
     with pytest.raises(DataLoss, match="1 of 3 leased messages are missing"):
         next(batch)
+
+
+@pytest.mark.parametrize("read", [list, PulledBatch.arrow])
+def test_what_is_said_of_a_whole_batch_does_not_mean_what_was_missing(
+    read: Callable[[PulledBatch], object],
+) -> None:
+    """Who goes on after ``DataLoss`` has not received it: it comes again once it is restored."""
+    world = Damaged(lost=True)
+    batch = world.store.pull(NAME)
+    with pytest.raises(DataLoss, match="1 of 3 leased messages are missing"):
+        read(batch)
+    assert len(batch.modify_ack_deadline(600).success) == 2
+    assert len(batch.ack().success) == 2
+    assert world.store.metrics(NAME)["num_undelivered_messages"] == 1
+    world.be_at(20)
+    assert world.store.pull(NAME).message_count == 1
 
 
 def dead_letters(world: Damaged) -> list[ReceivedMessage]:

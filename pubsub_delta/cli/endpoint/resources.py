@@ -37,14 +37,12 @@ _Message = message_class("PubsubMessage")
 def topic_of(message: Any) -> Topic:
     """Return the topic of a protobuf message."""
     fields = wire.topic_fields(message)
-    fields["labels"] = _sorted(message.labels)
     return Topic(name=message.name, retained_from=None, create_time=UNKNOWN_TIME, uid="", **fields)
 
 
 def subscription_of(message: Any) -> Subscription:
     """Return the subscription of a protobuf message."""
     fields = wire.subscription_fields(message)
-    fields["labels"] = _sorted(message.labels)
     fields.setdefault("message_retention_duration", timedelta(days=7))
     fields["expiration_policy"] = fields["expiration_policy"] or ExpirationPolicy()
     if fields["table_config"] is not None:
@@ -85,7 +83,7 @@ def snapshot_of(message: Any) -> Snapshot:
         name=message.name,
         topic=message.topic,
         expire_time=wire.time_of(message.expire_time, until=True),
-        labels=_sorted(message.labels),
+        labels=dict(message.labels),
         create_time=UNKNOWN_TIME,
         uid="",
     )
@@ -99,7 +97,7 @@ def received_of(delivery: Any) -> ReceivedMessage:
         message_id=message.message_id,
         publish_time=wire.time_of(message.publish_time, until=True),
         data=message.data,
-        attributes=_sorted(message.attributes),
+        attributes=dict(message.attributes),
         ordering_key=message.ordering_key,
         delivery_attempt=delivery.delivery_attempt or None,
     )
@@ -128,11 +126,6 @@ def subscription_with(name: str, fields: Mapping[str, Any]) -> Any:
 def snapshot_with(name: str, fields: Mapping[str, Any]) -> Any:
     """Return a protobuf snapshot with these fields only."""
     return _written(wire.snapshot_message, replace(_SNAPSHOT, name=name, **_checked(fields)))
-
-
-def _sorted(pairs: Mapping[str, str]) -> dict[str, str]:
-    """Return a map sorted by key; protobuf maps have no order."""
-    return dict(sorted(pairs.items()))
 
 
 def _written(write: Callable[[T], Any], resource: T) -> Any:

@@ -140,7 +140,7 @@ def _function(name: str, context: Context) -> Function:
         return _formatting(context)
     if name in UNIMPLEMENTED:
         raise Unimplemented(
-            f"{name}(): this transform of gcloud is not implemented; {', '.join(TRANSFORMS)} are "
+            f"transform: {name}() of gcloud is not implemented; {', '.join(TRANSFORMS)} are "
             "accepted"
         )
     raise InvalidArgument(

@@ -1,0 +1,51 @@
+"""How many connections a server takes, by the limit of open files of its process."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+pytest.importorskip("grpc")
+
+from pubsub_delta.server import multiplexer as multiplexer_module
+
+resource = pytest.importorskip("resource")
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "may_be_raised", "affordable"),
+    [
+        (1_000_000, 1_000_000, True, 100),
+        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, True, 100),
+        (256, 1_000_000, True, 100),
+        (256, resource.RLIM_INFINITY, True, 100),
+        (256, 256 + 3 * 40 + 2, True, 40),
+        (256 + 3 * 30, 1_000_000, False, 30),
+        (64, 64, True, 1),
+    ],
+)
+def test_as_many_connections_are_taken_as_the_limit_of_files_allows(
+    monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, may_be_raised: bool, affordable: int
+) -> None:
+    """ "A connection takes three files. The server raises its limit as far as it may"."""
+    limits = [(soft, hard)]
+
+    def raised(_: int, limit: tuple[int, int]) -> None:
+        if not may_be_raised:
+            raise ValueError("not allowed to raise maximum limit")
+        limits.append(limit)
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits[-1])
+    monkeypatch.setattr(resource, "setrlimit", raised)
+    assert multiplexer_module._affordable(100) == affordable
+    assert limits[-1][1] == hard
+    assert limits[-1][0] == resource.RLIM_INFINITY or limits[-1][0] <= max(soft, 256 + 3 * 100)
+
+
+def test_without_a_limit_of_files_every_connection_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Windows has no module ``resource``."""
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert multiplexer_module._affordable(100) == 100
