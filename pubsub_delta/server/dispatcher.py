@@ -139,6 +139,13 @@ class Dispatcher:
         self.leaser.give_back(each.received.ack_id for each in deliveries)
         self._wake()
 
+    def may_send(self, delivery: Delivery) -> bool:
+        """Return whether to send a message; if another can have it by now, give it back."""
+        may_be_sent = delivery.may_be_sent(self._now())
+        if not may_be_sent:  # this process was suspended
+            self.give_back([delivery])
+        return may_be_sent
+
     def sent(self) -> None:
         """Give more messages to consumers that had too much waiting to be sent."""
         if self.leaser.assigner.waiting or self._unread:
@@ -252,10 +259,7 @@ class Dispatcher:
         """
         if not self._receivers or self._stopping or self.leaser.memory.is_full:
             return 0
-        free = sum(
-            receiver.consumer.free * receiver.consumer.ahead
-            for receiver in self._receivers.values()
-        )
+        free = sum(each.free * each.ahead for each in self._receivers)
         goal = prefetch(free, max(self._sent, self._sent_before), MOST_PREFETCHED)
         waiting = self.leaser.waiting
         held_up = len(self.leaser.assigner.waiting) if free else 0
@@ -275,10 +279,9 @@ class Dispatcher:
         self._sent_before, self._sent = self._sent, 0
         self._poll_now = self._poll_now and not wanted
         try:
-            length = self.leaser.length
             with self._tracing.committing(self.name):
                 done = await self._in_thread(
-                    partial(self._channel.exchange, request, wanted, now, length)
+                    partial(self._channel.exchange, request, wanted, now, self.leaser.length)
                 )
         except (NotFound, Detached) as error:
             self.close(error)

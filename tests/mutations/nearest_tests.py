@@ -290,6 +290,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/messages/position_allocator.py": ("tables_in_memory",),
     "callbacks.py": (
+        "suspended_processes",
         "callbacks",
         "subscriber",
         "subscriber_end",

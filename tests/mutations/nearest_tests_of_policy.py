@@ -33,6 +33,7 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
         "callbacks",
     ),
     "policy/outstanding.py": (
+        "suspended_processes",
         "outstanding",
         "moved_deadlines",
         "server_leaser",

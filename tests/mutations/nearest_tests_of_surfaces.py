@@ -55,6 +55,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "lanes/test_table_console",
     ),
     "server/pushing.py": (
+        "suspended_processes",
         "server_push_changes",
         "push_tokens",
         "server_push",
@@ -118,6 +119,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/listening.py": ("server_listening",),
     "server/multiplexer.py": ("server_multiplexer", "server_connections"),
     "server/dispatcher.py": (
+        "suspended_processes",
         "server_hub",
         "server_polls",
         "server_rare_ends",
@@ -171,6 +173,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/lease_lengths.py": ("server_leases", "server_odd_calls"),
     "server/sent_deliveries.py": ("server_leaser", "moved_deadlines"),
     "server/response_queue.py": (
+        "suspended_processes",
         "server_response_queue",
         "server_rims",
         "server_memory",
@@ -192,6 +195,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "console/security.py": ("console_security", "console_sessions"),
     "server/streams.py": (
+        "suspended_processes",
         "server_rare_ends",
         "server_rims",
         "server_streams",

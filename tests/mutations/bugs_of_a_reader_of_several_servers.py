@@ -1,0 +1,36 @@
+"""Bugs where several servers of a store, or one over its whole life, would break a promise."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+BUGS_OF_A_READER_OF_SEVERAL_SERVERS = (
+    Bug(
+        "sent-after-a-suspension",
+        "A server that was stopped sends what another has delivered and acknowledged meanwhile.",
+        "server/response_queue.py",
+        "if held and self._may_send(delivery):",
+        "if held:",
+    ),
+    Bug(
+        "sent-after-its-lease",
+        "A server that was stopped sends what is leased no more, as its deadline has not passed.",
+        "policy/outstanding.py",
+        "for end in (self.deadline, self.leased_until))",
+        "for end in (self.deadline,))",
+    ),
+    Bug(
+        "pushed-after-a-suspension",
+        "What another can have since its token was asked for is pushed.",
+        "server/pushing.py",
+        "is_held = delivery.is_outstanding and self.dispatcher.may_send(delivery)",
+        "is_held = delivery.is_outstanding",
+    ),
+    Bug(
+        "called-after-a-suspension",
+        "A program that was stopped calls its callback with what another has acknowledged.",
+        "callbacks.py",
+        "if not call.may_be_sent(self._now()):",
+        "if False:",
+    ),
+)
