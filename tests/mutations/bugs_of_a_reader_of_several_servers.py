@@ -33,4 +33,28 @@ BUGS_OF_A_READER_OF_SEVERAL_SERVERS = (
         "if not call.may_be_sent(self._now()):",
         "if False:",
     ),
+    Bug(
+        "looked-for-before-it-was-deleted",
+        "What is published to a topic that was created anew goes to the one before.",
+        "server/publishing.py",
+        """\
+            await self._gathered(expected)
+            batch = self._take()
+            try:
+                append = await self._blocking(self._publisher)
+""",
+        """\
+            append = await self._blocking(self._publisher)
+            await self._gathered(expected)
+            batch = self._take()
+            try:
+""",
+    ),
+    Bug(
+        "published-for-who-left-during-the-look",
+        "What waits for a topic that another process writes is published though its client left.",
+        "server/publishing.py",
+        "batch = [request for request in batch if not request.done.done()]",
+        "pass",
+    ),
 )
