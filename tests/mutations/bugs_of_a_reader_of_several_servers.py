@@ -57,4 +57,11 @@ BUGS_OF_A_READER_OF_SEVERAL_SERVERS = (
         "batch = [request for request in batch if not request.done.done()]",
         "pass",
     ),
+    Bug(
+        "traceback-of-an-orderly-end",
+        "A server that ends in order while another looks for it is told as a failure.",
+        "server/lease_journals.py",
+        "own.iterdir() if own.exists() else ()",
+        "own.iterdir()",
+    ),
 )
