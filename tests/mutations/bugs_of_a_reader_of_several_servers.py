@@ -64,4 +64,30 @@ BUGS_OF_A_READER_OF_SEVERAL_SERVERS = (
         "own.iterdir() if own.exists() else ()",
         "own.iterdir()",
     ),
+    Bug(
+        "nothing-is-left-to-give-back",
+        "A subscription hangs when a server gives back what a nack elsewhere has let return.",
+        "tables/messages/stored.py",
+        """\
+        if not of or not among:
+            return Positions()
+        scans = self._lanes.scans(self._table, sum(map(len, (*of, *among))))
+        return scans.followers(""",
+        """\
+        scans = self._lanes.scans(self._table, sum(map(len, (*of, *among))))
+        return scans.followers(""",
+    ),
+    Bug(
+        "nothing-holds-up-a-key",
+        "A question for the messages of the keys of nothing is an unexpected failure.",
+        "tables/messages/stored.py",
+        """\
+        if not of or not among:
+            return Positions()
+        scans = self._lanes.scans(self._table, sum(map(len, (*of, *among))))
+        return scans.of_same_keys(""",
+        """\
+        scans = self._lanes.scans(self._table, sum(map(len, (*of, *among))))
+        return scans.of_same_keys(""",
+    ),
 )

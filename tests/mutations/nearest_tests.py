@@ -280,6 +280,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lost_answers",
     ),
     "tables/messages/stored.py": (
+        "given_back",
         "lanes/test_reads_on_disk",
         "tables_in_memory",
         "retention_job",
