@@ -259,6 +259,9 @@ class Pushers(SubscriptionWorkers[Pusher]):
         if self._lacks_keys(subscription.push_config):
             logger.warning("%s: nothing is pushed: there are no keys to sign its tokens with", name)
             await self.end_worker(name)
+            streaming = self._hub.running(name)
+            if streaming is not None and streaming.leaser.uid == subscription.uid:
+                streaming.end(cannot_pull(subscription))
             return
         running = self._workers.get(name)
         is_same = running is not None and running.dispatcher.leaser.uid == subscription.uid

@@ -90,4 +90,11 @@ BUGS_OF_A_READER_OF_SEVERAL_SERVERS = (
         scans = self._lanes.scans(self._table, sum(map(len, (*of, *among))))
         return scans.of_same_keys(""",
     ),
+    Bug(
+        "streams-beside-pushes",
+        "Streams of a server without keys go on when another server is to push with a token.",
+        "server/pushing.py",
+        "                streaming.end(cannot_pull(subscription))",
+        "                pass",
+    ),
 )

@@ -55,6 +55,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "lanes/test_table_console",
     ),
     "server/pushing.py": (
+        "servers_without_keys",
         "suspended_processes",
         "server_push_changes",
         "push_tokens",
