@@ -138,6 +138,11 @@ class Leaser:
         return not self.outstanding.leases and not self.acks
 
     @property
+    def has_confirmations(self) -> bool:
+        """Whether a client may repeat an ack or a nack, whose success it was not told."""
+        return bool(self._acknowledged or self._nacked)
+
+    @property
     def has_request(self) -> bool:
         """Whether something waits for a request that is not an extension of a lease."""
         is_ending = self.outstanding.is_ending and not self.is_empty

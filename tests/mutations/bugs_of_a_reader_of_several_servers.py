@@ -97,4 +97,25 @@ BUGS_OF_A_READER_OF_SEVERAL_SERVERS = (
         "                streaming.end(cannot_pull(subscription))",
         "                pass",
     ),
+    Bug(
+        "kept-though-deleted-elsewhere",
+        "A server keeps something of every subscription that another process has deleted.",
+        "server/dispatcher.py",
+        "self.is_over = not self.leaser.has_confirmations",
+        "pass",
+    ),
+    Bug(
+        "forgotten-though-not-told",
+        "An ack whose success was not told fails when it is repeated after a minute of rest.",
+        "server/dispatcher.py",
+        "self.is_over = not self.leaser.has_confirmations",
+        "self.is_over = True",
+    ),
+    Bug(
+        "woken-for-nobody",
+        "A publish costs the more, the more subscriptions have been served and left.",
+        "server/dispatcher.py",
+        "        if self._receivers or not self.leaser.is_empty:\n            self._woken.set()",
+        "        self._woken.set()",
+    ),
 )

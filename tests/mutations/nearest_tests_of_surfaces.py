@@ -120,6 +120,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/listening.py": ("server_listening",),
     "server/multiplexer.py": ("server_multiplexer", "server_connections"),
     "server/dispatcher.py": (
+        "idle_subscriptions",
         "suspended_processes",
         "server_hub",
         "server_polls",
