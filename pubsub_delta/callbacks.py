@@ -93,8 +93,7 @@ class PulledMessage:
         return future if is_asked else self._callbacks.response(self._call)
 
     def _modify_ack_deadline(self, seconds: int, future: Future[str] | None) -> bool:
-        deadline = check_new_deadline(seconds)
-        if deadline:
+        if deadline := check_new_deadline(seconds):
             return self._callbacks.modify_ack_deadline(self._call, deadline, future)
         self.nack()
         return False
@@ -133,10 +132,10 @@ class Callbacks:
         callback: the function to call. An exception in it is logged, and nacks its message.
         max_workers: how many callbacks run at a time.
         subscription: its full name, for the log.
-        ordered: whether the messages of a non-empty ordering key are handled in order. The next one
-            is handled when the callback of the one before has returned, and that was acked, nacked
-            or dropped. After a nack the later ones of its key and lease are not handled: the store
-            redelivers them with it.
+        now: returns the time; no message is handled whose lease is over, as another can have it.
+        ordered: whether messages of a non-empty ordering key are handled in order: the next one
+            when the callback of the one before has returned, and that was acked, nacked or dropped.
+            After a nack the later ones of its key and lease are redelivered with it.
         on_idle: called, from any thread, when no callback runs and none will run.
     """
 
@@ -145,12 +144,14 @@ class Callbacks:
         callback: Callable[[PulledMessage], object],
         max_workers: int,
         subscription: str,
+        now: Callable[[], datetime],
         *,
         ordered: bool,
         on_idle: Callable[[], None],
     ) -> None:
         self._callback = callback
         self._subscription = subscription
+        self._now = now
         self._ordered = ordered
         self._on_idle = on_idle
         self._lock = threading.RLock()  # guards all attributes below; nothing slow happens under it
@@ -207,9 +208,9 @@ class Callbacks:
     def drop_leased_for(self, duration: timedelta, now: datetime) -> None:
         """Drop the leases that were taken so long ago or longer; their messages are redelivered."""
         with self._lock:
-            leases = self._outstanding.leases.items()
-            old = [of for of, each in leases if now - each.leased >= duration]
-            self._dropped(self._outstanding.forget(old))
+            known = self._outstanding
+            old = [of for of, each in known.leases.items() if now - each.leased >= duration]
+            self._dropped(known.forget(old))
 
     def request(self, now: datetime) -> AckRequest:
         """Return the request to send to the store now."""
@@ -239,10 +240,7 @@ class Callbacks:
             return self.stopping and not self._running
 
     def give_back(self, error: BaseException) -> int:
-        """Request that all outstanding messages go back; return their number.
-
-        Later calls fail with ``error``.
-        """
+        """Give back all outstanding messages; return their number. Later calls fail with this."""
         with self._lock:
             self._ended = error
             return self._outstanding.give_back_waiting(list(self._outstanding.leases))
@@ -314,8 +312,6 @@ class Callbacks:
 
     def _dropped(self, calls: list[_Call]) -> None:
         """Drop messages that are no longer outstanding."""
-        if not calls:
-            return
         self._ready = _outstanding(self._ready)
         for key in {call.key for call in calls if call.key}:
             self._waiting[key] = _outstanding(self._waiting[key])
@@ -326,11 +322,9 @@ class Callbacks:
 
     def _let_next(self, key: str) -> None:
         """Make the next message of a key ready, after the one before it."""
-        if not key:
-            return
-        if self._waiting[key]:
+        if key and self._waiting[key]:
             self._make_ready(self._waiting[key].popleft())
-        else:
+        elif key:
             del self._waiting[key]
 
     def _make_ready(self, call: _Call) -> None:
@@ -362,6 +356,10 @@ class Callbacks:
                 return False
             call = self._ready.popleft()
             message, call.message = call.message, None
+            if not call.may_be_sent(self._now()):  # this process was suspended
+                self._outstanding.lose(call.lease_id, Positions.of([call.position]))
+                self._let_next(call.key)
+                return True
             call.stage = _Stage.CALLED
             self._running += 1
         assert message is not None

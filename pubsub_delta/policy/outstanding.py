@@ -47,6 +47,10 @@ class Delivery:
         """Its lease and position."""
         return self.lease_id, self.position
 
+    def may_be_sent(self, now: datetime) -> bool:
+        """Return whether neither its deadline nor its lease is over; else another can have it."""
+        return all(end is None or now < end for end in (self.deadline, self.leased_until))
+
 
 D = TypeVar("D", bound=Delivery)
 W = TypeVar("W")

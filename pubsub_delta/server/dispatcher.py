@@ -34,14 +34,14 @@ logger = logging.getLogger("pubsub_delta.server")
 
 MOST_PREFETCHED = 20_000
 READ_BYTES = 32_000_000
-"""Bytes to read from a lease at a time; the messages of a subscription in memory are about twice as
-many.
-"""
+"""Bytes to read from a lease at a time; a subscription has about twice as many in memory."""
 _PROBE = 8
 """Messages to read first, while their sizes are unknown."""
 _KEPT_FOR_NOBODY = 5.0
 _KEPT_FOR_THE_BUSY = 60.0
 """Seconds that prefetched messages are kept without a consumer."""
+_KEPT_IDLE = 60.0
+"""Seconds that a dispatcher is kept with nothing to do: its subscription may be gone by then."""
 _FAILURES = 5
 """Failed exchanges in a row after which consumers get the error."""
 _TICK = 0.5
@@ -89,15 +89,12 @@ class Dispatcher:
         self._receivers: dict[Consumer, Receiver] = {}
         self._woken = asyncio.Event()
         self._exchanging = asyncio.Lock()
-        self._exchanged = self._now()
+        self._exchanged = self._waits_since = self._now()
         self._poll_now = True
         self._poll_pause = timing.shortest_poll
         self._next_poll: datetime | None = None
-        self._sent = self._sent_before = 0
+        self._sent = self._sent_before = self._largest = self._failures = 0
         self._unread: list[LeasedMessages] = []
-        self._largest = 0
-        self._failures = 0
-        self._waits_since = self._now()
         self._stopping = False
         self._task = asyncio.get_running_loop().create_task(self._run(), name=f"lease {name}")
 
@@ -116,10 +113,10 @@ class Dispatcher:
         self._receivers.pop(consumer, None)
         self._woken.set()
 
-    def acknowledge(self, ack_ids: Sequence[str]) -> AckFuture:
+    def acknowledge(self, ack_ids: Sequence[str], *, together: bool = False) -> AckFuture:
         """Acknowledge deliveries, in the next exchange."""
         self.leaser.check_room()
-        future = self.leaser.acknowledge(ack_ids)
+        future = self.leaser.acknowledge(ack_ids, together=together)
         self._counters.acknowledged += len(ack_ids)
         future.add_done_callback(self._tracing.acknowledging(self.name, ack_ids, None, self._now()))
         self._wake()
@@ -139,6 +136,13 @@ class Dispatcher:
         self.leaser.give_back(each.received.ack_id for each in deliveries)
         self._wake()
 
+    def may_send(self, delivery: Delivery) -> bool:
+        """Return whether to send a message; if another can have it by now, give it back."""
+        may_be_sent = delivery.may_be_sent(self._now())
+        if not may_be_sent:  # this process was suspended
+            self.give_back([delivery])
+        return may_be_sent
+
     def sent(self) -> None:
         """Give more messages to consumers that had too much waiting to be sent."""
         if self.leaser.assigner.waiting or self._unread:
@@ -150,7 +154,8 @@ class Dispatcher:
         """Poll for messages without waiting: some were published, or made available."""
         self._poll_now = True
         self._poll_pause = self._timing.shortest_poll
-        self._woken.set()
+        if self._receivers or not self.leaser.is_empty:
+            self._woken.set()
 
     @asynccontextmanager
     async def between_exchanges(self) -> AsyncIterator[None]:
@@ -203,18 +208,21 @@ class Dispatcher:
     async def _run(self) -> None:
         while not self.is_over:
             self._woken.clear()
+            seconds = self._idle_seconds()
             with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), self._idle_seconds())
+                await asyncio.wait_for(self._woken.wait(), seconds)
+            if seconds == _KEPT_IDLE and not self._woken.is_set():
+                self.is_over = not self.leaser.has_confirmations
             try:
                 await self._run_once()
             except Exception:
                 logger.exception("%s: the dispatcher goes on", self.name)
         await self._last_exchanges()
 
-    def _idle_seconds(self) -> float | None:
-        """Return the time until the next exchange if nothing happens; None for ever."""
+    def _idle_seconds(self) -> float:
+        """Return the time until the next exchange, or the end, if nothing happens."""
         if self.leaser.is_empty and not self._receivers:
-            return None
+            return _KEPT_IDLE
         now = self._now()
         if self._wanted(now) or self.leaser.extension_due(now):
             return 0
@@ -252,10 +260,7 @@ class Dispatcher:
         """
         if not self._receivers or self._stopping or self.leaser.memory.is_full:
             return 0
-        free = sum(
-            receiver.consumer.free * receiver.consumer.ahead
-            for receiver in self._receivers.values()
-        )
+        free = sum(each.free * each.ahead for each in self._receivers)
         goal = prefetch(free, max(self._sent, self._sent_before), MOST_PREFETCHED)
         waiting = self.leaser.waiting
         held_up = len(self.leaser.assigner.waiting) if free else 0
@@ -275,11 +280,9 @@ class Dispatcher:
         self._sent_before, self._sent = self._sent, 0
         self._poll_now = self._poll_now and not wanted
         try:
-            length = self.leaser.length
+            exchange = partial(self._channel.exchange, request, wanted, now, self.leaser.length)
             with self._tracing.committing(self.name):
-                done = await self._in_thread(
-                    partial(self._channel.exchange, request, wanted, now, length)
-                )
+                done = await self._in_thread(exchange)
         except (NotFound, Detached) as error:
             self.close(error)
             return False

@@ -227,7 +227,7 @@ def _forget(own: Path, lock: FileLock) -> None:
 
 
 def _read_all(own: Path) -> Iterator[Abandoned]:
-    for path in own.iterdir():
+    for path in own.iterdir() if own.exists() else ():  # its server has ended since it was found
         if _UID.fullmatch(path.name):
             found = _read(path)
             if found is not None and any(found.waiting.values()):

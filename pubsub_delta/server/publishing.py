@@ -37,9 +37,9 @@ class PublishBatcher:
 
     Requests gather during an append, and for ``gather`` seconds at most after it: until they fill
     an append, or are as many as the last append had and left waiting. So a client that publishes
-    one request after the other is in the next append again. A later request does not wait.
-    Meanwhile the batcher checks that the topic exists. A response is sent when its append has
-    landed.
+    one request after the other is in the next append again. A later request does not wait. Then
+    the batcher looks for the topic, which may have been deleted, and created again, while they
+    gathered. A response is sent when its append has landed.
     """
 
     def __init__(
@@ -81,6 +81,7 @@ class PublishBatcher:
             # A client that disconnects does not cancel a publish that may be in an append.
             return await asyncio.shield(request.done)
         except asyncio.CancelledError:
+            request.done.cancel()
             if request in self._requests:  # it waits still, and its client may have sent it again
                 self._requests.remove(request)
             raise
@@ -95,14 +96,14 @@ class PublishBatcher:
     async def _run(self) -> None:
         expected = 1
         while self._requests or await self._gathered(1):
-            looking = asyncio.ensure_future(self._blocking(self._publisher))
             await self._gathered(expected)
             batch = self._take()
-            messages = [message for request in batch for message in request.messages]
             try:
-                append = await looking
+                append = await self._blocking(self._publisher)
+                batch = [request for request in batch if not request.done.done()]
                 if not batch:  # its clients have gone
                     continue
+                messages = [message for request in batch for message in request.messages]
                 try:
                     ids = await self._blocking(partial(append, messages))
                 except InvalidArgument:
@@ -111,9 +112,8 @@ class PublishBatcher:
                     await self._publish_apart(append, batch)
                     continue
             except BaseException as error:
-                logger.warning(
-                    "%s could not be published: %s", counted(len(messages), "message"), error
-                )
+                count = sum(len(request.messages) for request in batch)
+                logger.warning("%s could not be published: %s", counted(count, "message"), error)
                 _fail(batch, error)
                 if not isinstance(error, Exception):
                     raise

@@ -124,8 +124,9 @@ class Pusher:
             self._back_off(sent, UNSIGNED)
             self._give_back(delivery)
             return
-        # While the token was signed the endpoint was changed, or a seek has voided the delivery.
-        if self.is_over or not delivery.is_outstanding:
+        # Meanwhile the endpoint was changed, a seek has voided it, or another process can have it.
+        is_held = delivery.is_outstanding and self.dispatcher.may_send(delivery)
+        if self.is_over or not is_held:
             self._give_back(delivery)
             return
         request = push_request(config, self._subscription.name, delivery.received, token)
@@ -258,6 +259,9 @@ class Pushers(SubscriptionWorkers[Pusher]):
         if self._lacks_keys(subscription.push_config):
             logger.warning("%s: nothing is pushed: there are no keys to sign its tokens with", name)
             await self.end_worker(name)
+            streaming = self._hub.running(name)
+            if streaming is not None and streaming.leaser.uid == subscription.uid:
+                streaming.end(cannot_pull(subscription))
             return
         running = self._workers.get(name)
         is_same = running is not None and running.dispatcher.leaser.uid == subscription.uid

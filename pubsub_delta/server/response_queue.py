@@ -24,12 +24,13 @@ class ResponseQueue:
     """Messages, confirmations and the end of a stream, which wait for its client to read.
 
     The flow control of the ``consumer`` bounds the messages. A message is removed from the queue,
-    and not sent, if its deadline has passed, a seek has ended its lease, or it was acknowledged.
+    and not sent, if its deadline has passed, its lease has ended, or it was acknowledged.
 
     Args:
         consumer: the consumer that the messages were given to.
         sent: called after each response with messages was written.
         confirmed: called with the ack IDs whose success is told now.
+        may_send: returns whether a message may still be sent, just before it is.
     """
 
     def __init__(
@@ -37,10 +38,12 @@ class ResponseQueue:
         consumer: Consumer,
         sent: Callable[[], object] = lambda: None,
         confirmed: Callable[[Sequence[str]], object] = lambda _: None,
+        may_send: Callable[[Delivery], bool] = lambda _: True,
     ) -> None:
         self._consumer = consumer
         self._sent = sent
         self._confirmed = confirmed
+        self._may_send = may_send
         self._sending: list[Delivery] = []
         self._messages: deque[Delivery] = deque()
         self._bytes = 0
@@ -143,7 +146,7 @@ class ResponseQueue:
                 break
             self._messages.popleft()
             self._bytes -= delivery.size
-            if held:
+            if held and self._may_send(delivery):
                 received.append(wire.received_message(delivery.received))
                 self._sending.append(delivery)
                 size += delivery.size

@@ -61,7 +61,8 @@ class Stream:
             max_unsent=MOST_UNSENT,
         )
         dispatcher = await self._hub.pulled(name)
-        queue = ResponseQueue(consumer, dispatcher.sent, dispatcher.leaser.forget_confirmed)
+        confirmed = dispatcher.leaser.forget_confirmed
+        queue = ResponseQueue(consumer, dispatcher.sent, confirmed, dispatcher.may_send)
         reader = _RequestReader(dispatcher, consumer, queue)
         reading = asyncio.create_task(reader.read(iterator, first))
         dispatcher.join(Receiver(consumer, queue.put, queue.end))

@@ -10,6 +10,9 @@ from tests.mutations.bugs_of_a_ninth_outsider import BUGS_OF_A_NINTH_OUTSIDER
 from tests.mutations.bugs_of_a_reader_of_jobs import BUGS_OF_A_READER_OF_JOBS
 from tests.mutations.bugs_of_a_reader_of_messages import BUGS_OF_A_READER_OF_MESSAGES
 from tests.mutations.bugs_of_a_reader_of_servers import BUGS_OF_A_READER_OF_SERVERS
+from tests.mutations.bugs_of_a_reader_of_several_servers import (
+    BUGS_OF_A_READER_OF_SEVERAL_SERVERS,
+)
 from tests.mutations.bugs_of_a_seventh_outsider import BUGS_OF_A_SEVENTH_OUTSIDER
 from tests.mutations.bugs_of_a_seventh_outsider_at_servers import (
     BUGS_OF_A_SEVENTH_OUTSIDER_AT_SERVERS,
@@ -189,6 +192,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_A_READER_OF_JOBS,
     *BUGS_OF_A_READER_OF_MESSAGES,
     *BUGS_OF_A_READER_OF_SERVERS,
+    *BUGS_OF_A_READER_OF_SEVERAL_SERVERS,
     *BUGS_OF_AN_OPERATOR,
     *BUGS_OF_A_FRAMEWORK,
 )

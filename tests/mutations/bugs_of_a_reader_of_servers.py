@@ -65,8 +65,8 @@ BUGS_OF_A_READER_OF_SERVERS = (
         "pushed-after-a-seek",
         "What a seek has voided is pushed, if its token was being signed.",
         "server/pushing.py",
-        "if self.is_over or not delivery.is_outstanding:",
-        "if self.is_over:",
+        "is_held = delivery.is_outstanding and",
+        "is_held =",
     ),
     Bug(
         "traceback-of-broken-tls",

@@ -74,7 +74,7 @@ BUGS_OF_MOVED_DEADLINES = (
         "a-request-is-of-another-time",
         "The store counts leases from another time than the server does.",
         "server/dispatcher.py",
-        "partial(self._channel.exchange, request, wanted, now, length)",
-        "lambda: self._channel.exchange(request, wanted, self._now(), length)",
+        "partial(self._channel.exchange, request, wanted, now, self.leaser.length)",
+        "lambda: self._channel.exchange(request, wanted, self._now(), self.leaser.length)",
     ),
 )

@@ -114,8 +114,8 @@ BUGS_OF_ONE_MORE_OUTSIDER = (
         "unsent-bytes-of-nobody",
         "Messages that a stream lost before they were sent count as unsent for ever.",
         "server/response_queue.py",
-        "            self._bytes -= delivery.size\n            if held:\n",
-        "            if held:\n                self._bytes -= delivery.size\n",
+        "            self._bytes -= delivery.size\n            if held and",
+        "            self._bytes -= delivery.size if held else 0\n            if held and",
     ),
     Bug(
         "exactly-a-page-has-more",

@@ -118,8 +118,8 @@ BUGS_OF_PUSH = (
         "signed-for-an-earlier-endpoint",
         "What waits for its token is pushed to the endpoint that was there before.",
         "server/pushing.py",
-        "if self.is_over or not delivery.is_outstanding:",
-        "if not delivery.is_outstanding:",
+        "if self.is_over or not is_held:",
+        "if not is_held:",
     ),
     Bug(
         "header-with-an-underscore",

@@ -282,6 +282,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lost_answers",
     ),
     "tables/messages/stored.py": (
+        "given_back",
         "lanes/test_reads_on_disk",
         "tables_in_memory",
         "retention_job",
@@ -292,6 +293,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/messages/position_allocator.py": ("tables_in_memory",),
     "callbacks.py": (
+        "suspended_processes",
         "callbacks",
         "subscriber",
         "subscriber_end",

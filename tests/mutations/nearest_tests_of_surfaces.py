@@ -55,6 +55,8 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "lanes/test_table_console",
     ),
     "server/pushing.py": (
+        "servers_without_keys",
+        "suspended_processes",
         "server_push_changes",
         "push_tokens",
         "server_push",
@@ -118,6 +120,8 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/listening.py": ("server_listening",),
     "server/multiplexer.py": ("server_open_files", "server_multiplexer", "server_connections"),
     "server/dispatcher.py": (
+        "idle_subscriptions",
+        "suspended_processes",
         "server_hub",
         "server_polls",
         "server_rare_ends",
@@ -160,6 +164,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_command",
     ),
     "server/leaser.py": (
+        "acks_of_one_call",
         "server_leaser",
         "server_hung_clients",
         "moved_deadlines",
@@ -171,6 +176,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/lease_lengths.py": ("server_leases", "server_odd_calls"),
     "server/sent_deliveries.py": ("server_leaser", "moved_deadlines"),
     "server/response_queue.py": (
+        "suspended_processes",
         "server_response_queue",
         "server_rims",
         "server_memory",
@@ -178,6 +184,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "server/status.py": ("server_replies", "server_wire", "server_wire_outputs"),
     "server/subscriber_service.py": (
+        "acks_of_one_call",
         "server_targets",
         "server_answers",
         "server_rims",
@@ -192,6 +199,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "console/security.py": ("console_security", "console_sessions"),
     "server/streams.py": (
+        "suspended_processes",
         "server_rare_ends",
         "server_rims",
         "server_streams",

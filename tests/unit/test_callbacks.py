@@ -38,7 +38,11 @@ def make(answers: Answers) -> Iterator[Made]:
     made: list[Callbacks] = []
 
     def make(max_workers: int = 1, ordered: bool = False) -> Callbacks:
-        made.append(Callbacks(answers, max_workers, NAME, ordered=ordered, on_idle=lambda: None))
+        made.append(
+            Callbacks(
+                answers, max_workers, NAME, lambda: START, ordered=ordered, on_idle=lambda: None
+            )
+        )
         for thread in made[-1].threads:
             thread.start()
         return made[-1]
@@ -83,7 +87,7 @@ def test_nothing_is_called_after_stop(make: Made, answers: Answers) -> None:
     # "no new callbacks are begun; running ones are waited for"
     free, over = threading.Event(), threading.Event()
     answers.otherwise = lambda message: free.wait(PATIENCE)
-    callbacks = Callbacks(answers, 1, NAME, ordered=False, on_idle=over.set)
+    callbacks = Callbacks(answers, 1, NAME, lambda: START, ordered=False, on_idle=over.set)
     callbacks.threads[0].start()
     put(callbacks, LEASE, received(0), received(1))
     answers.wait_for(0)
@@ -99,7 +103,7 @@ def test_nothing_is_called_after_stop(make: Made, answers: Answers) -> None:
 def test_a_stop_while_nothing_runs_is_told_at_once(answers: Answers) -> None:
     """Whoever cancels an idle pull does not wait for its next exchange."""
     over = threading.Event()
-    callbacks = Callbacks(answers, 1, NAME, ordered=False, on_idle=over.set)
+    callbacks = Callbacks(answers, 1, NAME, lambda: START, ordered=False, on_idle=over.set)
     callbacks.stop()
     assert over.is_set()
 

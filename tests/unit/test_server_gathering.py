@@ -162,24 +162,46 @@ def test_an_append_has_no_more_bytes_than_fit_into_memory(monkeypatch: pytest.Mo
     assert asyncio.run(run()) == [[b"1st"], [b"a", b"b"], [b"c"], [b"large"], [b"d"]]
 
 
-def test_it_is_looked_whether_the_topic_is_there_while_requests_gather() -> None:
-    """Before each append, and without waiting for it first."""
+def test_the_topic_is_looked_for_after_the_requests_that_are_published_to_it() -> None:
+    """It may have been deleted, and created again, before the last of them was sent."""
 
-    async def run() -> tuple[int, int]:
+    async def run() -> tuple[int, list[list[bytes]]]:
         log = Log()
-        batcher = log.batcher(0.5)
-        first = asyncio.create_task(batcher.publish([Message(b"a")], 1))
-        await log.begun.wait()
-        second = asyncio.create_task(batcher.publish([Message(b"b")], 1))
-        await asyncio.sleep(0)
         log.landed.set()
-        await first
+        batcher = log.batcher(0.5)
+        await asyncio.gather(*(batcher.publish([Message(b"a")], 1) for _ in range(2)))
+        first = asyncio.create_task(batcher.publish([Message(b"b")], 1))
         await asyncio.sleep(0.05)
-        looked = log.looks, len(log.appends)
-        await second
-        return looked
+        looks = log.looks
+        await asyncio.gather(first, batcher.publish([Message(b"c")], 1))
+        return log.looks - looks, log.appends
 
-    assert asyncio.run(run()) == (2, 1)
+    assert asyncio.run(run()) == (1, [[b"a", b"a"], [b"b", b"c"]])
+
+
+def test_what_waits_for_the_look_is_not_published_once_its_client_is_gone() -> None:
+    async def run() -> list[list[bytes]]:
+        log = Log()
+        log.landed.set()
+        looking, found = asyncio.Event(), asyncio.Event()
+
+        async def blocking(work: Callable[[], T], /) -> T:
+            if work == log.publisher:
+                looking.set()
+                await found.wait()
+            return work()
+
+        batcher = PublishBatcher(log.publisher, blocking, Counters(), lambda: None, 0.01)
+        first = asyncio.create_task(batcher.publish([Message(b"gone")], 4))
+        other = asyncio.create_task(batcher.publish([Message(b"waits")], 5))
+        await looking.wait()
+        first.cancel()
+        await asyncio.sleep(0)
+        found.set()
+        await other
+        return log.appends
+
+    assert asyncio.run(run()) == [[b"waits"]]
 
 
 def test_a_batcher_is_idle_when_nothing_is_under_way() -> None:

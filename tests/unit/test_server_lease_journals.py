@@ -329,3 +329,16 @@ def leased(calls: Calls) -> list[int]:
     uid = calls.store.get_subscription(NAME).uid
     state = calls.store._tables.ack_states.read(uid)
     return list(union(state.in_state(State.LEASED)))
+
+
+def test_a_server_that_ends_while_it_is_looked_for_has_left_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looking, ending = here(tmp_path), here(tmp_path, "first")
+    found = looking._others()
+    ending.end()
+    monkeypatch.setattr(looking, "_others", lambda: found)
+    with looking.abandoned() as left:
+        assert left == []
+    looking.end()
+    assert list((tmp_path / FOLDER).iterdir()) == []

@@ -235,11 +235,15 @@ class StoredMessages:
 
     def of_same_keys(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
         """Return the messages of ``among`` whose key is that of a message of ``of``."""
+        if not of or not among:
+            return Positions()
         scans = self._lanes.scans(self._table, sum(map(len, (*of, *among))))
         return scans.of_same_keys(self._table, *_on_whole_days(of, among))
 
     def followers(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
         """Return the messages of ``among`` that come later than one of ``of`` of the same key."""
+        if not of or not among:
+            return Positions()
         scans = self._lanes.scans(self._table, sum(map(len, (*of, *among))))
         return scans.followers(self._table, *_on_whole_days(of, among))
 
