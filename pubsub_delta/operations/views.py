@@ -99,6 +99,7 @@ def create_views(
     check_prefix(prefix)
     place = _place(tables, schema, temporary=temporary)
     spark = tables.spark
+    tables.check_created()  # else all views are dropped while a disk is not mounted
     from pubsub_delta.tables.lanes.spark.views import Views  # this is what needs Spark
 
     views = Views(spark, place, tables.layout.base, project)

@@ -305,7 +305,12 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_exits",
     ),
     "threads.py": ("started_threads", "subscriber_end", "lanes/test_exits"),
-    "methods/metrics.py": ("exporter", "metrics_of_a_store", "wrong_arguments"),
+    "methods/metrics.py": (
+        "exporter",
+        "metrics_of_a_store",
+        "wrong_arguments",
+        "lanes/test_stores_that_are_not_there",
+    ),
     "methods/schemas.py": ("schema_calls", "lanes/test_far_clocks"),
     "tables/lanes/spark/ticks.py": ("ticks",),
     "methods/streams.py": (
@@ -315,7 +320,12 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "reading_leases",
         "lanes/test_table_rows",
     ),
-    "tables/store.py": ("races", "publish_calls", "lost_registry"),
+    "tables/store.py": (
+        "races",
+        "publish_calls",
+        "lost_registry",
+        "lanes/test_stores_that_are_not_there",
+    ),
     "streaming.py": ("micro_batches", "wrong_arguments"),
     "micro_batch_lease.py": ("micro_batch_lease", "data_source_consumer"),
     "exporter.py": (

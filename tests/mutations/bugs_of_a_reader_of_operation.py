@@ -1,0 +1,29 @@
+"""Bugs of scheduled work, metrics and views, as a reader of the pages of operation found them."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+BUGS_OF_A_READER_OF_OPERATION = (
+    Bug(
+        "absent-store-is-maintained",
+        "A schedule whose root is misspelt does nothing, and tells that all is done.",
+        "tables/store.py",
+        "        if not self.registry.is_created():\n",
+        "        if self.registry.is_created() is None:\n",
+    ),
+    Bug(
+        "absent-store-has-metrics",
+        "An exporter whose disk is not mounted tells that it is up, and that nothing waits.",
+        "methods/metrics.py",
+        "        if wanted is None:\n            self._tables.check_created()\n",
+        "",
+    ),
+    Bug(
+        "absent-store-loses-its-views",
+        "create_views drops all views of a store whose disk is not mounted.",
+        "operations/views.py",
+        "    tables.check_created()  # else all views are dropped while a disk is not mounted\n",
+        "",
+    ),
+)
