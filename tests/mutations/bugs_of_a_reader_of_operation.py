@@ -26,4 +26,11 @@ BUGS_OF_A_READER_OF_OPERATION = (
         "    tables.check_created()  # else all views are dropped while a disk is not mounted\n",
         "",
     ),
+    Bug(
+        "a-reader-is-asked-to-write",
+        "Who may not read a store is told to get a permission to write it.",
+        "tables/lanes/storage_errors.py",
+        'what = "write" if _READ_ONLY.search(told) else "read or write"',
+        'what = "write"',
+    ),
 )
