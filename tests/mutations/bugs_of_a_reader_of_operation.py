@@ -33,4 +33,11 @@ BUGS_OF_A_READER_OF_OPERATION = (
         'what = "write" if _READ_ONLY.search(told) else "read or write"',
         'what = "write"',
     ),
+    Bug(
+        "id-without-messages-hides-later-ones",
+        "Rows that are published again, since the input was empty at first, are lost in silence.",
+        "operations/publish.py",
+        "    if commit is not None and _had_no_messages(messages, commit) and has_messages():\n",
+        "    if commit is not None and _had_no_messages(messages, commit) and not has_messages:\n",
+    ),
 )
