@@ -40,4 +40,25 @@ BUGS_OF_A_READER_OF_OPERATION = (
         "    if commit is not None and _had_no_messages(messages, commit) and has_messages():\n",
         "    if commit is not None and _had_no_messages(messages, commit) and not has_messages:\n",
     ),
+    Bug(
+        "a-column-is-a-dataframe",
+        "publish of a Column ends in an error of Spark's that names no argument.",
+        "operations/publish.py",
+        "    kind = type(what)  # a Column has every attribute that it is asked for\n",
+        "    kind = what\n",
+    ),
+    Bug(
+        "ack-ids-of-a-column",
+        "An acknowledgement of a Column ends in an error of Spark's that names no argument.",
+        "operations/acknowledge.py",
+        "    kind = type(ack_ids)  # a Column has every attribute that it is asked for\n",
+        "    kind = ack_ids\n",
+    ),
+    Bug(
+        "the-root-of-a-disk-is-a-checkpoint",
+        "A checkpoint at / ends in an error of Hadoop's that names no argument.",
+        "streaming.py",
+        'not checkpoint_location.strip(" /")',
+        "not checkpoint_location.strip()",
+    ),
 )
