@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
+ROWS = ("tests/delta/test_job_rows.py",)
+
 BUGS_OF_A_READER_OF_OPERATION = (
     Bug(
         "absent-store-is-maintained",
@@ -60,5 +62,28 @@ BUGS_OF_A_READER_OF_OPERATION = (
         "streaming.py",
         'not checkpoint_location.strip(" /")',
         "not checkpoint_location.strip()",
+    ),
+    Bug(
+        "views-of-a-directory-ask-for-another-option",
+        "The refusal of jobs/create_views.py for a directory names an option that it has not.",
+        "operations/views.py",
+        'f"schema: it is not given, and the store',
+        'f"temporary: False, and the store',
+    ),
+    Bug(
+        "names-in-utf-16-are-published",
+        "jobs/publish.py publishes a CSV in UTF-16 with a NUL in each name and value.",
+        "jobs/readers.py",
+        '        if any("\\0" in name for name in names):\n',
+        "        if not any(names):\n",
+        needs_spark=ROWS,
+    ),
+    Bug(
+        "a-control-letter-is-null",
+        "jobs/publish.py leaves out a text of CSV that is one control letter.",
+        "jobs/readers.py",
+        '_NOTHING = "\\u0001no text of an input: pubsub_delta\\u0001"\n',
+        '_NOTHING = "\\u0001"\n',
+        needs_spark=ROWS,
     ),
 )

@@ -135,6 +135,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "expiration",
         "tables_in_memory",
         "arrow_from_elsewhere",
+        "wrong_arguments",
     ),
     "operations/administer.py": (
         "protocol/test_outages",
@@ -178,6 +179,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "operations/metrics.py": ("metrics_of_a_store", "update_calls", "lanes/test_damaged_metrics"),
     "operations/views.py": ("views",),
     "operations/publish.py": (
+        "wrong_arguments",
         "prepared_micro_batches",
         "protocol/test_outages",
         "publish_calls",

@@ -125,7 +125,7 @@ def test_a_place_that_is_none_is_refused_before_anything_is_asked() -> None:
         ("/data/x", None, "is a path"),
         ("a.b.c", None, "^schema: 'a.b.c' is not"),
         ("", None, "^schema: '' is not"),
-        (None, False, "schema= names the schema"),
+        (None, False, "^schema: it is not given.* such as bi or main.bi"),
     ):
         with pytest.raises(InvalidArgument, match=told):
             create_views(tables, "local", now, schema, temporary=temporary)
