@@ -86,4 +86,18 @@ BUGS_OF_A_READER_OF_OPERATION = (
         '_NOTHING = "\\u0001"\n',
         needs_spark=ROWS,
     ),
+    Bug(
+        "a-job-that-is-ended-keeps-an-earlier-summary",
+        "A job that its scheduler ends by SIGTERM leaves the summary of an earlier run.",
+        "jobs/terminal.py",
+        "            with raising_at_signals(), ending:\n",
+        "            with ending:\n",
+    ),
+    Bug(
+        "a-handler-of-a-job-stays",
+        "After a job the process of its platform ends by a signal as the job did.",
+        "jobs/signals.py",
+        "            signal.signal(each, signal.SIG_DFL)\n",
+        "            pass\n",
+    ),
 )
