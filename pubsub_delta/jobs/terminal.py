@@ -47,6 +47,7 @@ _TEMPORARY = (Aborted, Unavailable, Unknown)
 _HAVE_STARTED_SPARK = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION")
 """Variables of spark-submit and Databricks, whose session has the storage settings."""
 
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/")
 _UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 _SHORT_UNIT = re.compile(r"(?<=\d)[wdhms](?![a-z])")
 """The units of every other duration, as ``60s``, in the words of Spark."""
@@ -82,9 +83,14 @@ def text(value: str) -> str:
 
 
 def check_summary(_ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
-    """Refuse a summary that cannot be written, before the work begins; leave nothing behind."""
+    """Refuse a summary that cannot be written, before the work begins; leave nothing behind.
+
+    A URL would be a path below a new directory ``s3a:`` here, where no monitor looks.
+    """
     if path is None:
         return None
+    if _URL.match(str(path)):
+        raise click.BadParameter(f"{path} is a URL; a file of this machine is accepted")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         is_new = not path.exists()

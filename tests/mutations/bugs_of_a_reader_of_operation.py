@@ -100,4 +100,11 @@ BUGS_OF_A_READER_OF_OPERATION = (
         "            signal.signal(each, signal.SIG_DFL)\n",
         "            pass\n",
     ),
+    Bug(
+        "a-summary-at-a-url-is-a-local-file",
+        "The summary of a job at s3a://bucket/x is written below a directory s3a: of the driver.",
+        "jobs/terminal.py",
+        "    if _URL.match(str(path)):\n",
+        "    if _URL.match(path.name):\n",
+    ),
 )
