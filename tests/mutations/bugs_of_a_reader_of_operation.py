@@ -107,4 +107,12 @@ BUGS_OF_A_READER_OF_OPERATION = (
         "    if _URL.match(str(path)):\n",
         "    if _URL.match(path.name):\n",
     ),
+    Bug(
+        "a-topic-is-consumed",
+        "jobs/consume.py ends in a KeyError where its subscription is the id of a topic.",
+        "jobs/consume.py",
+        "        name = store.get_subscription(subscription).name  "
+        "# a topic may have the same id\n",
+        "        name = subscription\n",
+    ),
 )
