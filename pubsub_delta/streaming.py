@@ -59,10 +59,10 @@ def subscribe_stream(
 ) -> StreamingQuery:
     """Start a query that calls ``process`` with a DataFrame of messages, batch after batch."""
     process = check_function(process, "process", "a DataFrame and a number")
+    location = _location(checkpoint_location)
     _refuse_remote(tables, "subscribe_stream")
     check_max_messages(max_messages)
     chosen = _DEFAULT_TRIGGER if trigger is None else _checked(trigger)
-    location = _location(checkpoint_location)
     subscribed, _ = tables.attached(name)
     consuming = _Consuming(tables, name, location, clock, subscribed.uid, process, max_messages)
     if "availableNow" not in chosen:
@@ -91,13 +91,13 @@ def publish_stream(
     """
     if prepare is not None:
         check_function(prepare, "prepare", "a DataFrame and a number")
+    location = _location(checkpoint_location)
     _refuse_remote(tables, "publish_stream")
     from pubsub_delta.tables.lanes.spark.publishing import check_stream  # it imports pyspark
 
     check_stream(messages, order_by, of_messages=prepare is None)
     tables.topic(name)
     timing = {} if trigger is None else _checked(trigger)
-    location = _location(checkpoint_location)
     publishing = _Publishing(tables, name, location, clock, order_by, prepare)
     return publishing.start(messages, timing)
 
@@ -332,7 +332,7 @@ def _refuse_remote(tables: Tables, verb: str) -> None:
 
 
 def _location(checkpoint_location: object) -> str:
-    if not isinstance(checkpoint_location, str) or not checkpoint_location.strip():
+    if not isinstance(checkpoint_location, str) or not checkpoint_location.strip(" /"):
         raise InvalidArgument(
             f"checkpoint_location: {checkpoint_location!r}; a directory or URL that only this "
             "query uses is accepted"

@@ -51,7 +51,8 @@ def checked_rows(
 
 def _is_other_table(what: object) -> bool:
     """Return whether an object iterates over column names: a mapping, or a pandas DataFrame."""
-    return isinstance(what, Mapping) or (hasattr(what, "columns") and hasattr(what, "shape"))
+    kind = type(what)  # a Column of Spark has every attribute that it is asked for
+    return isinstance(what, Mapping) or (hasattr(kind, "columns") and hasattr(kind, "shape"))
 
 
 def rows_of(messages: Sequence[Message]) -> pa.Table:

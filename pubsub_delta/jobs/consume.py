@@ -53,12 +53,13 @@ def consume(
         spark = local_session(app_name=f"consume {subscription}")
         store = PubSub(spark, root, project=project)
         outputs.check_query(spark, query)
-        backlog = store.metrics(subscription)["num_undelivered_messages"]
+        name = store.get_subscription(subscription).name  # a topic may have the same id
+        backlog = store.metrics(name)["num_undelivered_messages"]
         waiting_since: float | None = None
         left = 0
         with terminal.progress(f"consume {subscription}", total=backlog) as step:
             while max_batches is None or totals.commits < max_batches:
-                batch = store.pull(subscription, batch_size)
+                batch = store.pull(name, batch_size)
                 if batch.message_count:
                     waiting_since, left = None, 0
                     with leases.extended(batch, batch.ack_deadline_seconds):
@@ -70,7 +71,7 @@ def consume(
                     totals.counts["acked too late"] += len(outcome.expired) + len(outcome.invalid)
                     step(batch.message_count)
                     continue
-                left = store.metrics(subscription)["num_undelivered_messages"]
+                left = store.metrics(name)["num_undelivered_messages"]
                 waiting_since = waiting_since or time.monotonic()
                 if not left or time.monotonic() - waiting_since > patience:
                     break

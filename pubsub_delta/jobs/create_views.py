@@ -25,7 +25,7 @@ REFUSED_SOME = 1
 @click.option(
     "--schema",
     type=terminal.text,
-    help="The schema of the catalog for the views. Default: the store's schema.",
+    help="The schema of the catalog for the views. Default: that of a store in a catalog.",
 )
 @click.option("--prefix", default="", help="The beginning of the names of all views.")
 def create_views(

@@ -19,8 +19,8 @@ from pubsub_delta.jobs.records import BAD, ELEMENT, FILE, Records, has_replaced
 
 _CSV = {"header": "true", "escape": '"', "columnPruning": "false"}
 """Quotes in text are doubled (RFC 4180), and each line is parsed to its end."""
-_NOTHING = "\u0001"
-"""The text that Spark reads as null, so that an empty text stays one."""
+_NOTHING = "\u0001no text of an input: pubsub_delta\u0001"
+"""The text that Spark reads as null, so that an empty text stays one, and every other one too."""
 _JSON = {"allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
 _TEXTS = "ARRAY<STRING>"
 
@@ -203,7 +203,10 @@ def _columns_of_csv(spark: SparkSession, source: sources.Source, how: ReadOption
 
 
 def _check_names(spark: SparkSession, source: sources.Source) -> None:
-    """Raise InvalidArgument for a repeated column name, which Spark would rename."""
+    """Raise InvalidArgument for a repeated column name, which Spark would rename, and for UTF-16.
+
+    Plain letters in UTF-16 without a byte order mark are UTF-8, too: each beside a NUL.
+    """
     for file in source.files:
         options: Options = {**_CSV, "header": "false"}
         lines = _load(spark.read.format("csv").options(**options), sources.pattern_of(file))
@@ -212,6 +215,11 @@ def _check_names(spark: SparkSession, source: sources.Source) -> None:
         except Exception as error:
             raise sources.failure(source.path, error) from None
         names = [str(name) for name in (rows[0] if rows else ()) if name is not None]
+        if any("\0" in name for name in names):
+            raise InvalidArgument(
+                f"--input: {sources.path_of(file)}, line 1: the names of its columns have NUL "
+                "bytes, as text in UTF-16 has; convert the file, as iconv -f utf-16le -t utf-8 does"
+            )
         count = Counter(name.casefold() for name in names)
         twice = next((name for name in names if count[name.casefold()] > 1), None)
         if twice is not None:

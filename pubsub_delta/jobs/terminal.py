@@ -8,6 +8,7 @@
 | 3 | refused: the request breaks a rule, or names a resource that does not exist; running again
 cannot help |
 | 4 | messages are left that other consumers hold |
+| 129, 143 | ended by SIGHUP or SIGTERM; commits before it stay |
 | 75 | try again: concurrent writers were faster too often, a commit is in doubt, or the storage is
 full or cannot be reached |
 """
@@ -22,7 +23,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -33,6 +34,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from pubsub_delta import Aborted, PubSubError, Unavailable, Unknown, local_session
+from pubsub_delta.jobs.signals import raising_at_signals
 from pubsub_delta.jobs.unwritten import drop_unwritten
 
 if TYPE_CHECKING:  # some jobs need no Spark
@@ -45,6 +47,7 @@ _TEMPORARY = (Aborted, Unavailable, Unknown)
 _HAVE_STARTED_SPARK = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION")
 """Variables of spark-submit and Databricks, whose session has the storage settings."""
 
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/")
 _UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 _SHORT_UNIT = re.compile(r"(?<=\d)[wdhms](?![a-z])")
 """The units of every other duration, as ``60s``, in the words of Spark."""
@@ -80,9 +83,14 @@ def text(value: str) -> str:
 
 
 def check_summary(_ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
-    """Refuse a summary that cannot be written, before the work begins; leave nothing behind."""
+    """Refuse a summary that cannot be written, before the work begins; leave nothing behind.
+
+    A URL would be a path below a new directory ``s3a:`` here, where no monitor looks.
+    """
     if path is None:
         return None
+    if _URL.match(str(path)):
+        raise click.BadParameter(f"{path} is a URL; a file of this machine is accepted")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         is_new = not path.exists()
@@ -299,8 +307,11 @@ def run(command: Callable[[], int], ending: AbstractContextManager[None] | None 
     """
     logging.getLogger("py4j").setLevel(logging.ERROR)
     try:
-        with nullcontext() if ending is None else ending:
+        if ending is None:
             code = command()
+        else:
+            with raising_at_signals(), ending:
+                code = command()
     except PubSubError as error:
         print_error(error.code, str(error))
         code = _exit_code(type(error))
@@ -329,7 +340,9 @@ def _exit_code(error: type[PubSubError]) -> int:
 
 def _described(error: BaseException) -> str:
     """Return the code and the text of an error, or of the one that ended a query, in one line."""
-    code, why = getattr(error, "code", type(error).__name__), str(error)
+    code, why = type(error).__name__, str(error)
+    if isinstance(error, PubSubError):
+        code = error.code
     if code == "StreamingQueryException":
         code, why = cause_of(error)
     return f"{code}: {' '.join(why.split())}"

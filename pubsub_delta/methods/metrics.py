@@ -48,6 +48,8 @@ def metrics_table(
     """
     check_switch(exact, "exact")
     now = self._clock.now()
+    if names is None:
+        self._tables.check_created()
     return measuring.metrics_table(self._tables, names, self._project, now, exact=exact)
 
 
@@ -70,6 +72,8 @@ def metrics_exporter(
 
     def measure() -> list[MetricRow]:
         now = self._clock.now()
+        if wanted is None:
+            self._tables.check_created()
         return measuring.rows(self._tables, wanted, self._project, now, exact=exact)
 
     return MetricsExporter(measure, self._clock.now, interval=interval)

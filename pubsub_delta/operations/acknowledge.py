@@ -157,7 +157,8 @@ def _read(ack_ids: AckIds, subscription: Subscription) -> AckTargets:
 
 
 def _is_frame(ack_ids: Any) -> TypeGuard[DataFrame]:
-    return hasattr(ack_ids, "sparkSession") and hasattr(ack_ids, "schema")
+    kind = type(ack_ids)  # a Column has every attribute that it is asked for
+    return hasattr(kind, "sparkSession") and hasattr(kind, "schema")
 
 
 def _ack_id_column(table: pa.Table | pa.RecordBatch) -> pa.Array | pa.ChunkedArray:

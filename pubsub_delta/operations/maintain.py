@@ -116,6 +116,12 @@ def maintain(tables: Tables, clock: Callable[[], datetime], duties: Duties) -> M
     It is safe to run late, twice, and concurrently with publishers, consumers and itself.
     """
     report = MaintenanceReport(dry_run=duties.dry_run)
+    try:
+        tables.check_created()
+    except NotFound as absent:
+        with _reporting(report, tables.layout.base):
+            raise absent
+        return report
     if duties.tables:
         _write_tables(tables, clock, report)
     now = clock()

@@ -126,7 +126,7 @@ def publish(
         )
     if topic.schema_settings is not None and has_landed(messages, idempotency_id):
         assert idempotency_id is not None
-        return earlier(messages, publish_id, idempotency_id)
+        return earlier(messages, publish_id, idempotency_id, partial(_has_messages, what))
     validator = validator_of(tables, topic)
     if _is_frame(what):
         landed = _publish_frame(
@@ -145,7 +145,7 @@ def publish(
         )
         landed = positions is not None
     if not landed and idempotency_id is not None:
-        return earlier(messages, publish_id, idempotency_id)
+        return earlier(messages, publish_id, idempotency_id, partial(_has_messages, what))
     check_received(tables, topic.name, topic.uid)
     return PublishResult(messages, now, publish_id, positions)
 
@@ -228,7 +228,8 @@ def check_received(tables: Tables, name: str, uid: str) -> None:
 
 
 def _is_frame(what: object) -> TypeGuard[DataFrame]:
-    return hasattr(what, "sparkSession") and hasattr(what, "schema")
+    kind = type(what)  # a Column has every attribute that it is asked for
+    return hasattr(kind, "sparkSession") and hasattr(kind, "schema")
 
 
 _FIRST_PARTITIONS = 1024
@@ -318,12 +319,18 @@ def has_landed(messages: Messages, idempotency_id: tuple[str, int] | None) -> bo
     return messages.history.published_as(publish_id) is not None
 
 
-def earlier(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]) -> PublishResult:
+def earlier(
+    messages: Messages,
+    publish_id: str,
+    idempotency_id: tuple[str, int],
+    has_messages: Callable[[], bool] = lambda: True,
+) -> PublishResult:
     """Return the result of an earlier attempt of an idempotent publish.
 
     Delta skips a version that is not above the application's last one. FailedPrecondition if that
     version was another publish, or an operator has restored the topic as it was before it: then the
-    messages are not published.
+    messages are not published. So it is if that version was a DataFrame without rows, as of an
+    input that had not arrived yet, and this attempt ``has_messages``.
     """
     commit, (application, version) = messages.history.published_as(publish_id), idempotency_id
     if commit is not None and _is_taken_back(messages, commit):
@@ -331,6 +338,12 @@ def earlier(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]
             f"idempotency_id: version {version} of {application!r} was published, its messages are "
             "not stored any more, and the topic was restored since; nothing was published now: use "
             "a higher version, or another application id, to publish them again"
+        )
+    if commit is not None and _had_no_messages(messages, commit) and has_messages():
+        raise FailedPrecondition(
+            f"idempotency_id: version {version} of {application!r} was published without messages, "
+            "by a DataFrame that had no rows; nothing was published now: use a higher version, or "
+            "another application id, to publish these messages"
         )
     if commit is None and not messages.was_last_of(idempotency_id):
         raise FailedPrecondition(
@@ -340,6 +353,19 @@ def earlier(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]
             "another application id"
         )
     return PublishResult(messages, commit.publish_time if commit else None, publish_id)
+
+
+def _has_messages(what: object) -> bool:
+    """Return whether a publish has messages: only a DataFrame may have none."""
+    return not (_is_frame(what) and what.isEmpty())
+
+
+def _had_no_messages(messages: Messages, publish: Commit) -> bool:
+    """Return whether a publish had no messages, and has not merely lost them since."""
+    if publish.message_count:
+        return False
+    later = messages.history.commits_after(publish.version)
+    return not later.may_lack_messages and not messages.positions_of(publish)
 
 
 def _is_taken_back(messages: Messages, publish: Commit) -> bool:

@@ -99,6 +99,7 @@ def create_views(
     check_prefix(prefix)
     place = _place(tables, schema, temporary=temporary)
     spark = tables.spark
+    tables.check_created()  # else all views are dropped while a disk is not mounted
     from pubsub_delta.tables.lanes.spark.views import Views  # this is what needs Spark
 
     views = Views(spark, place, tables.layout.base, project)
@@ -149,8 +150,9 @@ def _place(tables: Tables, schema: str | None, *, temporary: bool | None) -> str
     own = tables.layout.schema if tables.layout.in_catalog else None
     if temporary is False and own is None:
         raise InvalidArgument(
-            f"temporary: False, but the store {tables.layout.base} is not in a catalog; schema= "
-            "names the schema of a catalog for the views"
+            f"schema: it is not given, and the store {tables.layout.base} is not in a catalog, "
+            "where views that are not temporary would be; a schema of a catalog is accepted, such "
+            "as bi or main.bi"
         )
     return None if temporary else own
 

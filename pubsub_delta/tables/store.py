@@ -141,6 +141,17 @@ class Tables:
         messages = () if uid is None else (self.layout.messages(uid),)
         return self.lanes.control.prefetching(*messages, *tables)
 
+    def check_created(self) -> None:
+        """Raise NotFound if nobody has created the store, for what is done with all of a store.
+
+        A root that is misspelt, or a disk that is not mounted, is not a store without topics.
+        """
+        if not self.registry.is_created():
+            raise NotFound(
+                f"{self.layout.base}: there is no store here; its first topic or schema creates "
+                "one, and the root of a store that exists is accepted"
+            )
+
     def topic(self, name: ResourceName) -> Topic:
         """Return a topic, or raise NotFound naming it."""
         found = self.registry.topic(str(name))

@@ -78,6 +78,25 @@ def test_names_that_are_no_utf_8_are_refused_as_values_are(
     assert records(spark, str(here)).count().good == 1
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_plain_letters_in_utf_16_are_no_utf_8(
+    spark: SparkSession, here: Path, encoding: str
+) -> None:
+    """ "Text is UTF-8; a file that is not is refused": without a byte order mark it looks so."""
+    (here / "a.csv").write_bytes("id,name\n1,x\n".encode(encoding))
+    with pytest.raises(InvalidArgument, match=r"a.csv, line 1: .* NUL bytes, as text in UTF-16"):
+        records(spark, str(here)).count()
+    (here / "a.csv").write_text("id,name\n1,a\0b\n")
+    assert [row["name"] for row in records(spark, str(here)).good.collect()] == ["a\0b"]
+
+
+def test_a_control_letter_is_a_text_as_it_stands(spark: SparkSession, here: Path) -> None:
+    """ "Texts, as they stand; an empty text in quotes is not the same as none"."""
+    (here / "a.csv").write_text('id,name\n1,\x01\n2,""\n3,\n')
+    found = {row["id"]: row["name"] for row in records(spark, str(here)).good.collect()}
+    assert found == {"1": "\x01", "2": "", "3": None}
+
+
 @pytest.mark.parametrize("others", [(), ("b.csv",), ("x/y/b.csv", "c.csv")])
 def test_files_in_folders_of_any_name_arrive(
     spark: SparkSession, here: Path, others: tuple[str, ...]

@@ -171,6 +171,24 @@ def many_attributes(spark: SparkSession, count: int) -> DataFrame:
     )
 
 
+def test_a_dataframe_without_rows_publishes_nothing_and_its_id_hides_no_later_rows(
+    bench: Bench,
+) -> None:
+    """A batch whose input had not arrived yet is no error; its repetition must lose nothing."""
+    topic = bench.topic()
+    nothing = bench.spark.createDataFrame([], "data string")
+    rows = bench.spark.createDataFrame([("a",)], "data string")
+    assert bench.store.publish(topic, nothing).message_count == 0
+    for _ in range(2):
+        done = bench.store.publish(topic, nothing, idempotency_id=("nightly", 1))
+        assert done.message_count == 0
+    for late in (rows, ["a"]):
+        with pytest.raises(FailedPrecondition, match="was published without messages"):
+            bench.store.publish(topic, late, idempotency_id=("nightly", 1))
+    bench.store.publish(topic, rows, idempotency_id=("nightly", 2))
+    assert bench.store.metrics(topic)["message_count"] == 1
+
+
 def test_publishing_an_idempotency_id_again_writes_nothing(bench: Bench) -> None:
     topic = bench.topic()
     first = bench.store.publish(topic, ["a", "b"], idempotency_id=("loader", 1))

@@ -48,8 +48,11 @@ def test_a_disk_that_takes_no_more_is_full(number: int) -> None:
 
 
 def test_a_permission_that_is_missing_does_not_come_by_waiting() -> None:
-    with pytest.raises(FailedPrecondition, match="no permission"):
+    """A read that is refused asks for no permission to write, which a watch must not have."""
+    with pytest.raises(FailedPrecondition, match="no permission to read or write it"):
         translated(OSError(RUST.format(os.strerror(errno.EACCES), errno.EACCES)))
+    with pytest.raises(FailedPrecondition, match="no permission to write it"):
+        translated(OSError(RUST.format(os.strerror(errno.EROFS), errno.EROFS)))
 
 
 @pytest.mark.parametrize("name", ["n" * 256, "loop", "loop/pubsub"])

@@ -9,6 +9,7 @@ from tests.mutations.bugs_of_a_later_outsider import BUGS_OF_A_LATER_OUTSIDER
 from tests.mutations.bugs_of_a_ninth_outsider import BUGS_OF_A_NINTH_OUTSIDER
 from tests.mutations.bugs_of_a_reader_of_jobs import BUGS_OF_A_READER_OF_JOBS
 from tests.mutations.bugs_of_a_reader_of_messages import BUGS_OF_A_READER_OF_MESSAGES
+from tests.mutations.bugs_of_a_reader_of_operation import BUGS_OF_A_READER_OF_OPERATION
 from tests.mutations.bugs_of_a_reader_of_servers import BUGS_OF_A_READER_OF_SERVERS
 from tests.mutations.bugs_of_a_reader_of_several_servers import (
     BUGS_OF_A_READER_OF_SEVERAL_SERVERS,
@@ -195,4 +196,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_A_READER_OF_SEVERAL_SERVERS,
     *BUGS_OF_AN_OPERATOR,
     *BUGS_OF_A_FRAMEWORK,
+    *BUGS_OF_A_READER_OF_OPERATION,
 )

@@ -136,6 +136,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "expiration",
         "tables_in_memory",
         "arrow_from_elsewhere",
+        "wrong_arguments",
     ),
     "operations/administer.py": (
         "lanes/test_shown_subscriptions",
@@ -180,6 +181,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "operations/metrics.py": ("metrics_of_a_store", "update_calls", "lanes/test_damaged_metrics"),
     "operations/views.py": ("views",),
     "operations/publish.py": (
+        "wrong_arguments",
         "prepared_micro_batches",
         "protocol/test_outages",
         "publish_calls",
@@ -309,7 +311,12 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_exits",
     ),
     "threads.py": ("started_threads", "subscriber_end", "lanes/test_exits"),
-    "methods/metrics.py": ("exporter", "metrics_of_a_store", "wrong_arguments"),
+    "methods/metrics.py": (
+        "exporter",
+        "metrics_of_a_store",
+        "wrong_arguments",
+        "lanes/test_stores_that_are_not_there",
+    ),
     "methods/schemas.py": ("schema_calls", "lanes/test_far_clocks"),
     "tables/lanes/spark/ticks.py": ("ticks",),
     "methods/streams.py": (
@@ -319,7 +326,12 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "reading_leases",
         "lanes/test_table_rows",
     ),
-    "tables/store.py": ("races", "publish_calls", "lost_registry"),
+    "tables/store.py": (
+        "races",
+        "publish_calls",
+        "lost_registry",
+        "lanes/test_stores_that_are_not_there",
+    ),
     "streaming.py": ("micro_batches", "wrong_arguments"),
     "micro_batch_lease.py": ("micro_batch_lease", "data_source_consumer"),
     "exporter.py": (

@@ -89,6 +89,7 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "jobs/idempotency_ids.py": ("job_idempotency_ids",),
     "jobs/consume.py": ("job_consume", "job_summaries"),
     "jobs/leases.py": ("job_consume",),
+    "jobs/signals.py": ("job_summaries",),
     "jobs/outputs.py": ("job_outputs", "delta/test_outputs"),
     "cli/periods.py": (
         "cli_transforms",

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from pubsub_delta import MaintenanceReport
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.jobs import entry_points
 from pubsub_delta.session import DELTA_VERSION, check_pair
@@ -124,6 +125,8 @@ def test_a_job_that_is_done_returns_and_one_that_is_not_leaves_with_its_code(
 ) -> None:
     # "Entry points so that `python_wheel_task` … work": there SystemExit(0) would be a failure
     root = ("--root", str(tmp_path / "store"))
+    assert run("maintain", monkeypatch, capsys, *root) == (1, "")  # there is no such store
+    monkeypatch.setattr("pubsub_delta.PubSub.maintain", lambda *_, **__: MaintenanceReport())
     assert run("maintain", monkeypatch, capsys, *root) == ("returned", "")
     assert run("maintain", monkeypatch, capsys, *root, "--duties", "x")[0] == 2
     code, told = run("export_metrics", monkeypatch, capsys, *root, "--name", "absent", "--once")

@@ -14,7 +14,8 @@ from click.testing import CliRunner
 
 from pubsub_delta.errors import Unavailable
 from pubsub_delta.jobs import consume, leases, outputs
-from tests.unit.in_memory import NAME, InMemory
+from pubsub_delta.jobs.terminal import REFUSED
+from tests.unit.in_memory import NAME, TOPIC, InMemory
 
 TURNS = 12
 PATIENCE = 5
@@ -53,8 +54,8 @@ class Slow:
         self.taken_by_others += [each.data for each in self.world.pull()]
         self.rows += [each.data.decode() for each in rows.batch]
 
-    def consume(self, most: int = 3, patience: int = 0) -> tuple[int, str]:
-        given = ["--root", "x", "--subscription", NAME, "--output", "y"]
+    def consume(self, most: int = 3, patience: int = 0, name: str = NAME) -> tuple[int, str]:
+        given = ["--root", "x", "--subscription", name, "--output", "y"]
         limits = ["--max-batches", f"{most}", "--patience", f"{patience}"]
         done = CliRunner().invoke(consume.consume, [*given, *limits])
         return done.exit_code, done.output
@@ -151,3 +152,18 @@ def test_a_lease_is_extended_though_an_earlier_extension_has_failed() -> None:
     batch: Any = Batch()
     with leases.extended(batch, 0):
         assert extended.wait(PATIENCE)
+
+
+def test_a_topic_is_no_subscription_to_consume(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NOT_FOUND, naming it: an id of a topic has metrics, too, but no backlog."""
+    slow = Slow(monkeypatch)
+    code, told = slow.consume(name=TOPIC)
+    assert (code, f"NOT_FOUND: subscription projects/local/subscriptions/{TOPIC} " in told) == (
+        REFUSED,
+        True,
+    )
+    slow.turned.set()
+    slow.world.store.create_topic(NAME)
+    slow.world.publish("a")
+    assert slow.consume()[0] == 0, "a topic of the same id changes nothing"
+    assert slow.rows == ["a"]

@@ -154,6 +154,18 @@ def test_a_summary_that_cannot_be_written_is_refused_before_the_work(tmp_path: P
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
+@pytest.mark.parametrize("url", ["s3a://bucket/last.json", "dbfs:/last.json"])
+def test_a_summary_is_a_file_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    """It was written below a new directory ``s3a:``, where no monitor looks."""
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(summing, ["--root=x", f"--summary={url}"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "is a URL; a file of this machine is" in " ".join(result.stderr.split())
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_summary_that_cannot_be_written_any_more_fails_nothing(tmp_path: Path) -> None:
     """The exit code tells what was done."""
     path = tmp_path / "full.json"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,12 @@ from pubsub_delta.jobs.terminal import TRY_AGAIN, Summary, run
 from tests.unit.test_job_consume import Slow
 
 
-def ended(path: Path, error: BaseException | None, *batches: int) -> tuple[int, str]:
+def ended(
+    path: Path,
+    error: BaseException | None,
+    *batches: int,
+    end: Callable[[], None] = lambda: None,
+) -> tuple[int, str]:
     @click.command("publish")
     def job() -> None:
         outcome = Summary("publish")
@@ -23,6 +31,7 @@ def ended(path: Path, error: BaseException | None, *batches: int) -> tuple[int, 
         def work() -> int:
             for batch in batches:
                 outcome.add(batch)
+            end()
             if error is not None:
                 raise error
             return 0
@@ -85,3 +94,19 @@ def test_what_was_written_and_not_acknowledged_is_told(
     assert code == TRY_AGAIN
     assert "consume: 3 messages in 1 batch, " in told
     assert "; 0 acked, 0 acked too late" in told
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_job_that_a_signal_ends_tells_what_it_has_done(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """A scheduler ends a job whose time is over; a monitor must not take it for yesterday's."""
+    path = tmp_path / "counts.json"
+    before = signal.signal(number, signal.SIG_DFL)
+    ended(path, None, 3)
+
+    code, told = ended(path, None, 4, end=lambda: os.kill(os.getpid(), number))
+    assert (code, "4 messages in 1 batch" in told) == (128 + number, True)
+    counts = json.loads(path.read_text())
+    assert (counts["messages"], counts["error"]) == (4, f"Ended: by {number.name}")
+    assert signal.signal(number, before) is signal.SIG_DFL

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from pubsub_delta import DeadLetterPolicy
+from pubsub_delta.delivery.message_rows import checked_rows
 from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.operations import publish
 from pubsub_delta.tables.messages.commits import History
@@ -284,3 +285,38 @@ def test_the_log_of_a_topic_that_is_known_is_read_along_with_those_of_its_lookup
     assert table not in asked
     store.publish(TOPIC, ["b"])
     assert table in asked
+
+
+class Rows:
+    """A DataFrame, as far as a repeated publish looks at it."""
+
+    sparkSession = schema = object()  # noqa: N815
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def isEmpty(self) -> bool:
+        return not self._count
+
+
+def test_an_id_that_was_taken_without_messages_loses_none_that_come_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """ "A caller-supplied idempotency id makes the second attempt a no-op": of what was published.
+
+    Delta notes the id of a DataFrame without rows, as of a batch whose input had not arrived yet.
+    """
+    world = InMemory()
+    messages = world.tables.messages(world.store.get_topic(TOPIC).uid)
+    nothing = checked_rows(["a"], None).slice(0, 0)
+    assert messages.append(nothing, world.now, "nightly:1", ("nightly", 1)) is not None
+    monkeypatch.setattr(publish, "_publish_frame", lambda *_: False)
+    for late in (["a"], Rows(1)):
+        with pytest.raises(
+            FailedPrecondition, match="version 1 of 'nightly' was published without"
+        ):
+            world.store.publish(TOPIC, late, idempotency_id=("nightly", 1))
+    assert world.store.publish(TOPIC, Rows(0), idempotency_id=("nightly", 1)).message_count == 0
+    world.store.publish(TOPIC, ["a"], idempotency_id=("nightly", 2))
+    again = world.store.publish(TOPIC, ["a"], idempotency_id=("nightly", 2))
+    assert (again.message_count, world.stored()) == (1, ["a"])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from pubsub_delta.errors import DataLoss, FailedPrecondition, InvalidArgument
+from pubsub_delta.errors import DataLoss, FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.operations import views as operation
 from pubsub_delta.operations.views import ViewsReport, create_views
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
@@ -124,7 +125,7 @@ def test_a_place_that_is_none_is_refused_before_anything_is_asked() -> None:
         ("/data/x", None, "is a path"),
         ("a.b.c", None, "^schema: 'a.b.c' is not"),
         ("", None, "^schema: '' is not"),
-        (None, False, "schema= names the schema"),
+        (None, False, "^schema: it is not given.* such as bi or main.bi"),
     ):
         with pytest.raises(InvalidArgument, match=told):
             create_views(tables, "local", now, schema, temporary=temporary)
@@ -184,6 +185,17 @@ def test_every_resource_has_its_view_and_what_is_gone_has_none(
     assert catalog.there[three] is THEIRS
     assert one.upper() in catalog.there, "a catalog takes names in any case for the same"
     assert again.views == tuple(sorted((one, two)))
+
+
+def test_no_view_is_dropped_while_the_store_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ "Views of what was deleted are dropped": a disk that is not mounted deletes nothing."""
+    absent = Tables(None, "/nowhere/store")
+    monkeypatch.setattr(f"{__name__}.InMemory", lambda: SimpleNamespace(tables=absent, now=None))
+    ours = Catalog({"orders": OURS})
+    monkeypatch.setattr(f"{__name__}.Catalog", lambda _: ours)
+    with pytest.raises(NotFound, match=r"^/nowhere/store: there is no store here"):
+        created(monkeypatch, {})
+    assert "orders" in ours.there
 
 
 class Listed(Catalog):

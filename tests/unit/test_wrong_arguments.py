@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 
@@ -145,6 +145,38 @@ def test_a_function_whose_body_no_call_runs_is_refused(function: Any) -> None:
         store.subscribe(NAME, function)
     with pytest.raises(InvalidArgument, match=r"process: .*; a function .* is accepted"):
         store.subscribe_stream(NAME, function, checkpoint_location="/c")
+
+
+class Column:
+    """As a Column of Spark: it has every attribute, is no truth, and is iterated by nobody."""
+
+    def __getattr__(self, name: str) -> Column:
+        return Column()
+
+    def __bool__(self) -> bool:
+        raise ValueError("CANNOT_CONVERT_COLUMN_INTO_BOOL")
+
+    def __iter__(self) -> Iterator[None]:
+        raise TypeError("NOT_ITERABLE")
+
+
+def test_a_column_is_no_dataframe() -> None:
+    """Each call that takes a DataFrame says what it takes, and no error of Spark's comes out."""
+    world, column = InMemory(), cast(Any, Column())
+    with pytest.raises(InvalidArgument, match="a Column is neither a DataFrame nor iterable"):
+        world.store.publish(TOPIC, column)
+    with pytest.raises(InvalidArgument, match=r"a Column; a DataFrame is accepted"):
+        world.store.check_messages(column)
+    with pytest.raises(InvalidArgument, match=r"ack_ids: .* list of ack ids"):
+        world.store.acknowledge(NAME, column)
+
+
+@pytest.mark.parametrize("place", ["", " ", "/", "//", " / "])
+def test_a_checkpoint_has_a_directory_of_its_own(place: str) -> None:
+    """The root of a disk is nobody's own, and Spark's error of it names no argument."""
+    store = InMemory().store
+    with pytest.raises(InvalidArgument, match=f"^checkpoint_location: {place!r}"):
+        store.subscribe_stream(NAME, lambda *_: None, checkpoint_location=place)
 
 
 class FlowControlOfGoogle(NamedTuple):

@@ -39,9 +39,11 @@ _FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large"
 _FAILING = re.compile(r"Too many open files(?: in system)?|Input/output error|Stale file handle")
 _NUMBER = re.compile(r"\b(?:os error|errno) (\d+)", re.IGNORECASE)
 """How Rust and Arrow write the number of a system call's error."""
-_NOT_WRITABLE = re.compile(
+_NOT_PERMITTED = re.compile(
     r"Read-only file system|Permission denied|AccessDenied|403 Forbidden|Mkdirs failed"
 )
+_READ_ONLY = re.compile(r"Read-only file system|Mkdirs failed")
+"""Of those, what only a write can meet; the others do not tell what was tried."""
 _FILE = re.compile(r"(?:[a-z][a-z0-9+.\-]*:/|/)[^\s'\"\]\[<>(),;]+")
 _TABLE_OF_UID = re.compile(
     r"(.*/(?:messages|positions|ack_state|snapshot)[/_][0-9a-f]{32})(?:/.*)?"
@@ -56,7 +58,7 @@ _FAILING_ERRORS = {
     errno.ENOTCONN: "its disk does not answer",
     errno.EHOSTDOWN: "its disk does not answer",
 }
-_NOT_WRITABLE_ERRORS = {errno.EROFS, errno.EACCES, errno.EPERM}
+_NOT_PERMITTED_ERRORS = {errno.EROFS, errno.EACCES, errno.EPERM}
 _NO_PATH_ERRORS = {
     errno.ENAMETOOLONG: "File name too long",
     errno.ELOOP: "Too many levels of symbolic links",
@@ -130,11 +132,12 @@ def _error_of(table: str, error: BaseException, text: str, file: str | None) -> 
         return FailedPrecondition(
             f"{table}: no table can be there ({no_path}); choose another root"
         )
-    refused = _NOT_WRITABLE.search(text)
-    if number in _NOT_WRITABLE_ERRORS or refused:
+    refused = _NOT_PERMITTED.search(text)
+    if number in _NOT_PERMITTED_ERRORS or refused:
+        told = refused[0] if refused else str(error)
+        what = "write" if _READ_ONLY.search(told) else "read or write"
         return StorageRefused(
-            f"{table}: this process has no permission to write it "
-            f"({refused[0] if refused else error}); grant it and try again"
+            f"{table}: this process has no permission to {what} it ({told}); grant it and try again"
         )
     failing = _FAILING.search(text)
     why_now = failing[0] if failing else _FAILING_ERRORS.get(number or 0)

@@ -354,6 +354,10 @@ class Registry:
 
     # All resources
 
+    def is_created(self) -> bool:
+        """Return whether a first topic or schema has created the tables."""
+        return self._topics.is_created()
+
     def vacuum(self) -> None:
         """Join small files, and VACUUM unneeded ones."""
         for table in self._tables:

@@ -68,6 +68,10 @@ class ResourceTable:
         """Return all rows, which are cached by commit; none if the table was never created."""
         return self._read()[1]
 
+    def is_created(self) -> bool:
+        """Return whether the table was ever created; DataLoss if it was, and is gone."""
+        return self._read()[0] >= 0
+
     def _read(self) -> tuple[int, list[Row]]:
         """Return all rows, and their version or an earlier one."""
         try:
