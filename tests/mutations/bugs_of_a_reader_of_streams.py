@@ -19,4 +19,11 @@ BUGS_OF_A_READER_OF_STREAMS = (
         "        except DataLoss:  # the subscription was deleted meanwhile\n",
         "        except ZeroDivisionError:\n",
     ),
+    Bug(
+        "stream-of-files-that-vacuum-removed",
+        "A stream from a time on ends, as it reads files that OPTIMIZE has replaced long ago.",
+        "tables/messages/stored.py",
+        "each.version == first and now - kept < each.time for",
+        "each.version == first for",
+    ),
 )

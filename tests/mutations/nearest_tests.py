@@ -280,6 +280,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lost_answers",
     ),
     "tables/messages/stored.py": (
+        "lanes/test_starts_of_streams",
         "lanes/test_reads_on_disk",
         "tables_in_memory",
         "retention_job",
