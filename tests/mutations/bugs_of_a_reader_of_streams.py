@@ -26,4 +26,11 @@ BUGS_OF_A_READER_OF_STREAMS = (
         "each.version == first and now - kept < each.time for",
         "each.version == first for",
     ),
+    Bug(
+        "text-that-py4j-does-not-send",
+        "A query whose error names a file that is no Unicode does not tell what has failed.",
+        "streaming.py",
+        "            if as_utf8(told) == told:\n",
+        "            if told:\n",
+    ),
 )
