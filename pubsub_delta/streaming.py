@@ -130,12 +130,12 @@ class _MicroBatches(ABC):
         except BaseException as error:
             if not self.is_active():
                 raise QueryStopped from None
-            if not isinstance(error, Exception):
-                raise QueryExited(f"it has ended by {error!r}") from error
             told = "".join(format_exception(error))
-            if as_utf8(told) == told:
+            if as_utf8(told) != told:
+                raise QueryExited(as_utf8(told)) from None
+            if isinstance(error, Exception):
                 raise
-            raise QueryExited(as_utf8(told)) from None
+            raise QueryExited(f"it has ended by {error!r}") from error
 
     def is_active(self) -> bool:
         """Return whether the query runs, or is starting; it does not run if Spark cannot be asked.

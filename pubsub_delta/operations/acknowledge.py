@@ -157,7 +157,8 @@ def _read(ack_ids: AckIds, subscription: Subscription) -> AckTargets:
 
 
 def _is_frame(ack_ids: Any) -> TypeGuard[DataFrame]:
-    return hasattr(ack_ids, "sparkSession") and hasattr(ack_ids, "schema")
+    kind = type(ack_ids)  # by Spark Connect the schema of a DataFrame is a question to the server
+    return hasattr(kind, "sparkSession") and hasattr(kind, "schema")
 
 
 def _ack_id_column(table: pa.Table | pa.RecordBatch) -> pa.Array | pa.ChunkedArray:
@@ -191,11 +192,12 @@ def _read_frame(frame: DataFrame, subscription: Subscription) -> AckTargets:
     """Fold a DataFrame's column ack_id into bitmaps on the executors."""
     from pubsub_delta.tables.lanes.spark import frames  # this is what needs Spark
 
+    has_ack_ids = frames.has_ack_ids(frame)
     if frame.isStreaming:
         raise InvalidArgument(
             "ack_ids: a streaming DataFrame; a batch one is accepted, as foreachBatch gives"
         )
-    if not frames.has_ack_ids(frame):
+    if not has_ack_ids:
         columns = ", ".join(
             f"{column.name} {column.dataType.simpleString()}" for column in frame.schema
         )

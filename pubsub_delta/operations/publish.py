@@ -228,7 +228,8 @@ def check_received(tables: Tables, name: str, uid: str) -> None:
 
 
 def _is_frame(what: object) -> TypeGuard[DataFrame]:
-    return hasattr(what, "sparkSession") and hasattr(what, "schema")
+    kind = type(what)  # by Spark Connect the schema of a DataFrame is a question to the server
+    return hasattr(kind, "sparkSession") and hasattr(kind, "schema")
 
 
 _FIRST_PARTITIONS = 1024

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
-from pubsub_delta import FailedPrecondition, local_session
+from pubsub_delta import FailedPrecondition, PubSub, local_session
 from pubsub_delta.session import is_remote
 from tests.conftest import Bench
 
@@ -47,3 +50,28 @@ def test_a_topic_can_be_read_along_as_a_stream(bench: Bench, tmp_path: Path) -> 
     assert query.awaitTermination(60)
     rows = bench.spark.read.format("delta").load(output).collect()
     assert sorted(bytes(row["data"]) for row in rows) == [b"a", b"b"]
+
+
+def test_a_session_that_was_closed_is_told(bench: Bench) -> None:
+    """A server closes a session that was idle for an hour, and forgets all when it ends."""
+    client: Any = bench.spark.client
+    session = SparkSession.builder.remote(f"sc://{client._builder.endpoint}").create()
+    store = PubSub(session, bench.root, clock=bench.clock)
+    topic, subscription = bench.pair()
+    store.publish(topic, ["a"])
+    batch = store.pull(subscription)
+    rows = session.range(1).selectExpr("CAST('b' AS BINARY) AS data")
+    session.stop()
+    for call in (
+        batch.ack,
+        partial(store.acknowledge, subscription, rows),
+        partial(store.publish, topic, rows),
+        partial(store.read_topic, topic),
+        partial(store.read_topic_stream, topic),
+    ):
+        with pytest.raises(FailedPrecondition, match="its server has closed it; open the store"):
+            call()
+    another = SparkSession.builder.remote(f"sc://{client._builder.endpoint}").create()
+    another.stop()
+    with pytest.raises(FailedPrecondition, match="the Spark session does not answer"):
+        PubSub(another, bench.root)

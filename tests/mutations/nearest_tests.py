@@ -128,6 +128,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/text_lengths.py": ("lanes/test_table_texts",),
     "tables/targets.py": ("lanes/test_table_locations", *TABLE_WRITES),
     "operations/acknowledge.py": (
+        "spark_errors",
         "batches",
         "consumer_calls",
         "reading_leases",
@@ -178,6 +179,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "operations/metrics.py": ("metrics_of_a_store", "update_calls", "lanes/test_damaged_metrics"),
     "operations/views.py": ("views",),
     "operations/publish.py": (
+        "spark_errors",
         "prepared_micro_batches",
         "protocol/test_outages",
         "publish_calls",
@@ -341,6 +343,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_reads_on_disk",
     ),
     "tables/lanes/spark/errors.py": ("spark_errors",),
+    "tables/lanes/spark/frames.py": ("spark_errors",),
+    "tables/lanes/spark/publishing.py": ("spark_errors",),
     "tables/lanes/spark/stored.py": ("delta/test_pull",),
     "tables/lanes/spark/types.py": ("fuzz_sql",),
     "tables/lanes/spark/sql.py": ("fuzz_sql",),
@@ -380,9 +384,7 @@ NEAREST |= {
         "bitmaps",
         "catalogs",
         "columns",
-        "frames",
         "lane",
-        "publishing",
         "scans",
         "typed_sql",
     )
