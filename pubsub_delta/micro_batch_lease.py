@@ -10,10 +10,12 @@ from threading import Condition, Thread
 
 from pubsub_delta.clock import Clock
 from pubsub_delta.delivery.leases import Lease
+from pubsub_delta.errors import DataLoss
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import acknowledge, pull
 from pubsub_delta.operations.acknowledge import AckTargets
-from pubsub_delta.policy.ack_state import AckState
+from pubsub_delta.policy.ack_state import AckState, union
+from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.store import Tables
 from pubsub_delta.threads import stop_at_exit
 
@@ -109,6 +111,15 @@ class MicroBatchLease:
             if phase is not _Phase.PROCESSING:
                 return
 
+    def _leaves_messages(self) -> bool:
+        """Return whether a message is unacknowledged: its consumer may have answered for all."""
+        try:
+            state = self._tables.ack_states.read(self._messages.subscription_uid)
+        except DataLoss:  # the subscription was deleted meanwhile
+            return True
+        named = Positions.union(self._messages.positions.values())
+        return bool(union(state.unacked()) & named)
+
     def _is_past(self, phase: _Phase) -> bool:
         return self._phase is not phase
 
@@ -123,7 +134,7 @@ class MicroBatchLease:
             found = acknowledge.modify_ack_deadline(
                 tables, name, self._messages, self._deadline, self._clock.now
             )
-            if not found.success:
+            if not found.success and self._leaves_messages():
                 _log.warning(
                     "%s: the lease of micro-batch %d is over; its messages can be delivered again",
                     *(name, self._batch_id),

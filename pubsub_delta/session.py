@@ -15,7 +15,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeAlias
 
-from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.errors import FailedPrecondition, first_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -299,9 +299,16 @@ def check_session(spark: SparkSession) -> None:
 
     Settings that the platform does not permit to read are not checked.
     """
-    if int(spark.version.split(".")[0]) < 4:
+    try:
+        release = spark.version
+    except Exception as error:  # each way to end a session has an error of its own
         raise FailedPrecondition(
-            f"the Spark session is of Spark {spark.version}; 4.0 or a newer one is accepted, or "
+            f"the Spark session does not answer ({first_line(error)}), as one that was stopped or "
+            "whose server has closed it; pass one that runs, as local_session() returns"
+        ) from error
+    if int(release.split(".")[0]) < 4:
+        raise FailedPrecondition(
+            f"the Spark session is of Spark {release}; 4.0 or a newer one is accepted, or "
             "PubSub(None, root), which needs none"
         )
     extensions = setting_of(spark, "spark.sql.extensions", "")

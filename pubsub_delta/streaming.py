@@ -13,11 +13,12 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property, partial
 from threading import Event, Thread
+from traceback import format_exception
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pubsub_delta.clock import Clock
 from pubsub_delta.delivery.leases import Lease
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, as_utf8
 from pubsub_delta.micro_batch_lease import MicroBatchLease
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import publish, pull
@@ -129,6 +130,9 @@ class _MicroBatches(ABC):
         except BaseException as error:
             if not self.is_active():
                 raise QueryStopped from None
+            told = "".join(format_exception(error))
+            if as_utf8(told) != told:
+                raise QueryExited(as_utf8(told)) from None
             if isinstance(error, Exception):
                 raise
             raise QueryExited(f"it has ended by {error!r}") from error
@@ -156,10 +160,10 @@ class _MicroBatches(ABC):
 
 
 class QueryExited(Exception):
-    """The error of a micro-batch that ends by ``sys.exit`` or another error that is no Exception.
+    """The error of a micro-batch that ends by one that Py4J does not tell the JVM.
 
-    Py4J tells the JVM of exceptions alone: by another error its thread ends, and the query would
-    wait for ever.
+    By ``sys.exit`` or another error that is no Exception its thread ends, and the query would wait
+    for ever. A text that is not Unicode, as the name of a file can be, it does not send.
     """
 
 

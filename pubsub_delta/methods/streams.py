@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pubsub_delta.clock import SystemClock
 from pubsub_delta.durations import Duration, parse_duration_from_zero
 from pubsub_delta.methods.store import Store
 from pubsub_delta.operations import publish, read
@@ -195,4 +196,5 @@ def read_topic_stream(
     topic's table, or a time (aware datetime, or RFC 3339 text): the stream begins with the messages
     published then or later. By default it begins with all stored messages.
     """
-    return read.read_topic_stream(self._tables, self._topic(topic), start)
+    now = SystemClock().now  # the store's clock is not that of Delta's files
+    return read.read_topic_stream(self._tables, self._topic(topic), start, now)

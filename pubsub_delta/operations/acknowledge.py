@@ -192,11 +192,12 @@ def _read_frame(frame: DataFrame, subscription: Subscription) -> AckTargets:
     """Fold a DataFrame's column ack_id into bitmaps on the executors."""
     from pubsub_delta.tables.lanes.spark import frames  # this is what needs Spark
 
+    has_ack_ids = frames.has_ack_ids(frame)
     if frame.isStreaming:
         raise InvalidArgument(
             "ack_ids: a streaming DataFrame; a batch one is accepted, as foreachBatch gives"
         )
-    if not frames.has_ack_ids(frame):
+    if not has_ack_ids:
         columns = ", ".join(
             f"{column.name} {column.dataType.simpleString()}" for column in frame.schema
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -77,9 +78,15 @@ def version_as_of(
 
 
 def read_topic_stream(
-    tables: Tables, name: ResourceName, start: int | datetime | str | None
+    tables: Tables,
+    name: ResourceName,
+    start: int | datetime | str | None,
+    clock: Callable[[], datetime],
 ) -> DataFrame:
-    """Return the messages of a topic as a streaming DataFrame, from a version or a time on."""
+    """Return the messages of a topic as a streaming DataFrame, from a version or a time on.
+
+    ``clock``: returns the time of the machine, which VACUUM goes by.
+    """
     messages = tables.messages(tables.topic(name).uid)
     spark = tables.lanes.session_for(messages.table)
     from pubsub_delta.tables.lanes.spark import frames  # this is what needs Spark
@@ -89,7 +96,7 @@ def read_topic_stream(
         return frames.stream(spark, table)
     if isinstance(start, (datetime, str)):
         time = read_time(start, "start")
-        first = messages.history.first_version_since(time)
+        first = messages.version_to_stream(time, clock())
         return frames.stream(spark, table, first, since=time)
     return frames.stream(spark, table, _version(messages, start, "start"))
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
-from pubsub_delta import FailedPrecondition, local_session
+from pubsub_delta import FailedPrecondition, PubSub, local_session
 from pubsub_delta.session import is_remote
 from tests.conftest import Bench
 
@@ -47,3 +50,49 @@ def test_a_topic_can_be_read_along_as_a_stream(bench: Bench, tmp_path: Path) -> 
     assert query.awaitTermination(60)
     rows = bench.spark.read.format("delta").load(output).collect()
     assert sorted(bytes(row["data"]) for row in rows) == [b"a", b"b"]
+
+
+def test_the_format_works_where_the_server_has_the_package(bench: Bench, tmp_path: Path) -> None:
+    root, output = str(tmp_path / "root"), str(tmp_path / "out")
+    store = PubSub(None, root)
+    store.create_topic("orders")
+    store.create_subscription("billing", "orders")
+    rows = bench.spark.range(3).selectExpr("CAST(id AS STRING) AS data")
+    rows.write.format("pubsub_delta").option("topic", "orders").mode("append").save(root)
+    stream = bench.spark.readStream.format("pubsub_delta").option("subscription", "billing")
+    query = (
+        stream.load(root)
+        .writeStream.format("delta")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start(output)
+    )
+    assert query.awaitTermination(60)
+    found = bench.spark.read.format("delta").load(output).collect()
+    assert sorted(bytes(row["data"]) for row in found) == [b"0", b"1", b"2"]
+    assert store.metrics("billing")["num_undelivered_messages"] == 0
+
+
+def test_a_session_that_was_closed_is_told(bench: Bench) -> None:
+    """A server closes a session that was idle for an hour, and forgets all when it ends."""
+    client: Any = bench.spark.client
+    session = SparkSession.builder.remote(f"sc://{client._builder.endpoint}").create()
+    store = PubSub(session, bench.root, clock=bench.clock)
+    topic, subscription = bench.pair()
+    store.publish(topic, ["a"])
+    batch = store.pull(subscription)
+    rows = session.range(1).selectExpr("CAST('b' AS BINARY) AS data")
+    session.stop()
+    for call in (
+        batch.ack,
+        partial(store.acknowledge, subscription, rows),
+        partial(store.publish, topic, rows),
+        partial(store.read_topic, topic),
+        partial(store.read_topic_stream, topic),
+    ):
+        with pytest.raises(FailedPrecondition, match="its server has closed it; open the store"):
+            call()
+    another = SparkSession.builder.remote(f"sc://{client._builder.endpoint}").create()
+    another.stop()
+    with pytest.raises(FailedPrecondition, match="the Spark session does not answer"):
+        PubSub(another, bench.root)

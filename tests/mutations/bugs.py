@@ -14,6 +14,7 @@ from tests.mutations.bugs_of_a_reader_of_servers import BUGS_OF_A_READER_OF_SERV
 from tests.mutations.bugs_of_a_reader_of_several_servers import (
     BUGS_OF_A_READER_OF_SEVERAL_SERVERS,
 )
+from tests.mutations.bugs_of_a_reader_of_streams import BUGS_OF_A_READER_OF_STREAMS
 from tests.mutations.bugs_of_a_seventh_outsider import BUGS_OF_A_SEVENTH_OUTSIDER
 from tests.mutations.bugs_of_a_seventh_outsider_at_servers import (
     BUGS_OF_A_SEVENTH_OUTSIDER_AT_SERVERS,
@@ -194,6 +195,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_A_READER_OF_MESSAGES,
     *BUGS_OF_A_READER_OF_SERVERS,
     *BUGS_OF_A_READER_OF_SEVERAL_SERVERS,
+    *BUGS_OF_A_READER_OF_STREAMS,
     *BUGS_OF_AN_OPERATOR,
     *BUGS_OF_A_FRAMEWORK,
     *BUGS_OF_A_READER_OF_OPERATION,

@@ -23,8 +23,8 @@ BUGS_OF_SESSIONS = (
         "an-old-spark-is-taken",
         "A session of Spark 3 is taken, and fails at the first function that it does not have.",
         _SESSION,
-        'if int(spark.version.split(".")[0]) < 4:',
-        'if int(spark.version.split(".")[0]) < 3:',
+        'if int(release.split(".")[0]) < 4:',
+        'if int(release.split(".")[0]) < 3:',
     ),
     Bug(
         "two-lanes-of-one-store-on-s3",

@@ -129,6 +129,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/text_lengths.py": ("lanes/test_table_texts",),
     "tables/targets.py": ("lanes/test_table_locations", *TABLE_WRITES),
     "operations/acknowledge.py": (
+        "spark_errors",
         "batches",
         "consumer_calls",
         "reading_leases",
@@ -182,6 +183,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "operations/views.py": ("views",),
     "operations/publish.py": (
         "wrong_arguments",
+        "spark_errors",
         "prepared_micro_batches",
         "protocol/test_outages",
         "publish_calls",
@@ -285,6 +287,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/messages/stored.py": (
         "given_back",
+        "lanes/test_starts_of_streams",
         "lanes/test_reads_on_disk",
         "tables_in_memory",
         "retention_job",
@@ -356,6 +359,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_reads_on_disk",
     ),
     "tables/lanes/spark/errors.py": ("spark_errors",),
+    "tables/lanes/spark/frames.py": ("spark_errors",),
+    "tables/lanes/spark/publishing.py": ("spark_errors",),
     "tables/lanes/spark/stored.py": ("delta/test_pull",),
     "tables/lanes/spark/types.py": ("fuzz_sql",),
     "tables/lanes/spark/sql.py": ("fuzz_sql",),
@@ -395,9 +400,7 @@ NEAREST |= {
         "bitmaps",
         "catalogs",
         "columns",
-        "frames",
         "lane",
-        "publishing",
         "scans",
         "typed_sql",
     )

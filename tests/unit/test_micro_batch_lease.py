@@ -14,9 +14,11 @@ import pytest
 from pubsub_delta import DeadLetterPolicy, micro_batch_lease
 from pubsub_delta.micro_batch_lease import MicroBatchLease
 from pubsub_delta.operations import pull
-from tests.unit.in_memory import LETTERS, NAME, InMemory
+from pubsub_delta.policy.ack_ids import AckId
+from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 
 T = TypeVar("T")
+Answer = Callable[[InMemory, list[str]], object]
 
 PATIENCE = 20
 """Seconds that a test waits for what comes soon, before it gives up."""
@@ -26,7 +28,8 @@ TURNS = 12
 class Held:
     """A micro-batch of two messages, and how often its lease was waited upon."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, answer: Answer = lambda *_: None) -> None:
+        """``answer``: what the consumer does with the ack ids before the first extension."""
         self.world = InMemory(dead_letter_policy=DeadLetterPolicy(LETTERS, 5))
         self.world.publish("a", "b")
         self.turned = threading.Event()
@@ -37,6 +40,9 @@ class Held:
             uid=self.world.store.get_subscription(NAME).uid,
         )
         assert given.lease is not None
+        uid, number = given.lease.source.uid, given.lease.lease_id
+        ids = [str(AckId(uid, number, each)) for each in given.lease.positions]
+        answer(self.world, ids)
         name, clock = self.world.store._subscription(NAME), self.world.driver.clock
         self.lease = MicroBatchLease(self.world.tables, name, given.lease, "query", 0, clock)
 
@@ -71,6 +77,38 @@ def test_a_lease_is_extended_before_it_is_over_for_as_long_as_it_takes(
     assert held.world.pull() == []
     assert held.lease.finish()
     assert held.world.backlog() == {}
+
+
+def _recreate(world: InMemory, _: list[str]) -> None:
+    """Have a successor of a subscription, and DROP its table, as a catalog does."""
+    uid = world.store.get_subscription(NAME).uid
+    world.store.delete_subscription(NAME)
+    del world.driver.world.lane.tables[world.tables.layout.ack_state(uid)]
+    world.store.create_subscription(NAME, TOPIC)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_told"),
+    [
+        (lambda world, ids: world.store.acknowledge(NAME, ids), False),
+        (lambda world, ids: world.store.modify_ack_deadline(NAME, ids, 0), True),
+        (_recreate, True),
+    ],
+    ids=["acknowledged", "nacked", "of a deleted subscription"],
+)
+def test_a_lease_that_is_over_is_told_unless_its_messages_are_acknowledged(
+    answer: Answer,
+    is_told: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """``process`` may answer for single messages: for all of them, and go on for a while."""
+    held = Held(monkeypatch, answer)
+    assert held.turned.wait(PATIENCE)
+    held.lease.leave()
+    told = "the lease of micro-batch 0 is over; its messages can be delivered again"
+    assert (told in caplog.text) is is_told
+    assert "Traceback" not in caplog.text
 
 
 def test_what_fails_is_a_failed_delivery_and_what_is_stopped_is_none(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from traceback import format_exception
 from typing import Any
 
 import pytest
@@ -106,6 +107,27 @@ def test_an_exit_ends_its_query_as_any_error_does(
     with pytest.raises(QueryExited, match=f"it has ended by {type(error).__name__}") as told:
         consuming(world, Query(), leave)(Ticks(), 0)
     assert isinstance(told.value, Exception)
+    assert world.backlog() == {"a": "available"}
+
+
+def test_an_error_that_py4j_does_not_send_is_told_in_text_that_it_sends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A file may have a name that is no Unicode: "Error while sending a command" was all."""
+    world = InMemory()
+    world.publish("a")
+    monkeypatch.setattr(Lease, "df", None)
+
+    def open_file(_: object, __: int) -> None:
+        try:
+            raise FileNotFoundError("b\udcff.csv is not there")
+        except FileNotFoundError as error:
+            raise ValueError("no input") from error
+
+    with pytest.raises(QueryExited, match="ValueError: no input") as told:
+        consuming(world, Query(), open_file)(Ticks(), 0)
+    sent = "".join(format_exception(told.value)).encode()
+    assert rb"FileNotFoundError: b\udcff.csv is not there" in sent
     assert world.backlog() == {"a": "available"}
 
 

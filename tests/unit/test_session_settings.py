@@ -155,3 +155,14 @@ def test_no_jvm_is_started_for_packages_that_are_no_pair() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=240
     )
     assert "FailedPrecondition: pyspark 4.3.0 and delta-spark 4.4" in done.stderr
+
+
+def test_a_session_that_does_not_answer_is_told() -> None:
+    """By Spark Connect, one that was stopped; in this process, one whose JVM is gone."""
+
+    def ask(_: object) -> str:
+        raise StatusError("[NO_ACTIVE_SESSION] No active Spark session found.")
+
+    session: Any = type("SparkSession", (), {"version": property(ask)})()
+    with pytest.raises(FailedPrecondition, match=r"does not answer \(\[NO_ACTIVE_SESSION\] No"):
+        check_session(session)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from itertools import groupby, pairwise
@@ -19,6 +20,8 @@ from pubsub_delta.tables.messages.commits import Commit, History, NewCommits
 from pubsub_delta.tables.schemas import MESSAGE_COLUMNS
 
 _MICROSECOND = timedelta(microseconds=1)
+_KEPT = "delta.deletedFileRetentionDuration"
+_INTERVAL = re.compile(r"interval\s+(\d{1,6})\s+(second|minute|hour|day|week)s?", re.IGNORECASE)
 READ = ("position", *MESSAGE_COLUMNS)
 """The columns of a message that is read, with its position."""
 
@@ -157,6 +160,21 @@ class StoredMessages:
         """Return the publish time of the first message of spans, None if none is stored."""
         return self._counted(Window.of(spans))[1]
 
+    def version_to_stream(self, since: datetime, now: datetime) -> int | None:
+        """Return a version from which a stream has what was published since a time.
+
+        None if all stored messages have to be read for that: the log does not reach back so far, or
+        VACUUM may have removed files of such a version, which others have replaced. ``now``: by the
+        machine's clock, as VACUUM goes by it.
+        """
+        first = self.history.first_version_since(since)
+        if first is None:
+            return None
+        commits = self.history.logged(self.history.newest_version() - first + 1)
+        kept = _kept_for(self._lane.properties(self._table).get(_KEPT, ""))
+        is_kept = any(each.version == first and now - kept < each.time for each in commits)
+        return first if is_kept else None
+
     # Reading
 
     def rows(self, spans: Sequence[Span], columns: Sequence[str] = READ) -> pa.Table:
@@ -246,6 +264,12 @@ class StoredMessages:
             return Positions()
         scans = self._lanes.scans(self._table, sum(map(len, (*of, *among))))
         return scans.followers(self._table, *_on_whole_days(of, among))
+
+
+def _kept_for(interval: str) -> timedelta:
+    """Return how long VACUUM keeps files, by a property; no time for what is not understood."""
+    told = _INTERVAL.fullmatch(interval.strip())
+    return timedelta(**{f"{told[2].lower()}s": int(told[1])}) if told else timedelta(0)
 
 
 def _on_whole_days(*groups: Sequence[Span]) -> Iterator[Window]:

@@ -48,8 +48,12 @@ _OCCUPIED = ("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "LOCATION_ALREADY_EXI
 _STOPPED = re.compile(
     r"on a stopped SparkContext|No active or default Spark session found|\"jsc\" is null"
     r"|SparkContext\.dagScheduler\(\)\" is null"
+    r"|\[NO_ACTIVE_SESSION\]|INVALID_HANDLE\.SESSION_(?:CLOSED|CHANGED|NOT_FOUND)"
+    r"|incorrect server side session identifier"
 )
-"""What Spark says of a session that has been stopped, in the midst of an internal error."""
+"""What Spark says of a session that has been stopped, in the midst of an internal error; and of one
+that a Spark Connect server has closed, or forgotten as it was started again.
+"""
 _WRITTEN = re.compile(r"failed while writing rows to \S+", re.IGNORECASE)
 _NO_LOG = re.compile(r"FileNotFoundException: .*/_delta_log(?: does not exist|\s|$)")
 """Delta's error for VERSION AS OF if there is no table at a path."""
@@ -94,8 +98,8 @@ def translating_errors(table: str | None, *, of_others: bool = False) -> Iterato
         if _STOPPED.search(str(error)):
             raise FailedPrecondition(
                 f"{table or 'spark'}: the Spark session of the store, or of the DataFrame, has "
-                "been stopped; open the store again with a session that runs, PubSub(spark, root), "
-                "and make the DataFrame there"
+                "been stopped, or its server has closed it; open the store again with a session "
+                "that runs, PubSub(spark, root), and make the DataFrame there"
             ) from error
         if _CONFLICTS.search(condition or str(error)[:2000]):
             raise Conflict(first_line(error)) from error

@@ -191,7 +191,9 @@ def stream(
 
 def has_ack_ids(frame: DataFrame) -> bool:
     """Return whether a DataFrame has exactly one column ``ack_id``, of type STRING."""
-    given = [column.dataType for column in frame.schema if column.name == "ack_id"]
+    with translating_errors(None, of_others=True):
+        schema = frame.schema
+    given = [column.dataType for column in schema if column.name == "ack_id"]
     return len(given) == 1 and isinstance(given[0], StringType)
 
 

@@ -37,6 +37,7 @@ from pubsub_delta.tables.lanes.spark.columns import (
     violations,
     violations_of_frames,
 )
+from pubsub_delta.tables.lanes.spark.errors import translating_errors
 from pubsub_delta.tables.lanes.spark.lane import SparkLane
 from pubsub_delta.tables.lanes.spark.ordering import in_key_order
 from pubsub_delta.tables.lanes.spark.schemas import (
@@ -179,12 +180,14 @@ def check_stream(
 
 def conformed(frame: DataFrame, order_by: str | None = None) -> DataFrame:
     """Return data, attributes and ordering_key of a DataFrame, or raise InvalidArgument."""
-    if frame.isStreaming:
+    with translating_errors(None, of_others=True):
+        is_streaming, schema = frame.isStreaming, frame.schema
+    if is_streaming:
         raise InvalidArgument(
             "messages: a streaming DataFrame; a batch DataFrame is accepted, "
             "and publish_stream publishes a streaming one"
         )
-    columns = _message_columns(check_columns(frame.schema, order_by))
+    columns = _message_columns(check_columns(schema, order_by))
     if order_by is None:
         return frame.select(*columns)
     ordered = frame.select(*columns, F.col(f"`{order_by.replace('`', '``')}`").alias(_ORDER))
@@ -301,9 +304,11 @@ def checked(frame: DataFrame, validator: SchemaValidator | None) -> DataFrame:
 
     Rows have the columns of messages and others, which stay. The schema goes after all rules.
     """
-    if WHY in frame.columns:
+    with translating_errors(None, of_others=True):
+        schema = frame.schema
+    if WHY in schema.names:
         raise InvalidArgument(f"column {WHY!r} is there already; it is what is added")
-    given = check_columns(StructType([each for each in frame.schema if each.name in _ACCEPTED]))
+    given = check_columns(StructType([each for each in schema if each.name in _ACCEPTED]))
     framed = frame.select(F.struct("*").alias(_ROW), *_message_columns(given))
     broken = [F.when(wrong, F.lit(rule)) for rule, wrong in _rules().items()]
     why = F.coalesce(*broken, *([] if validator is None else [why_unfit(validator)]))
