@@ -31,7 +31,9 @@ MOST_PENDING = 500_000
 """The most ids of acknowledgements and new deadlines that wait to be written."""
 REMEMBERED_IDS = 100_000
 """The most acknowledged or nacked ack ids that are cached with exactly-once delivery, until clients
-have their outcome: they repeat ids without a response. A seek, a detach or a deletion clears it.
+have their outcome. A response cannot carry the success of one id beside the failure of another, so
+clients repeat both; they also repeat ids without a response. A seek, a detach or a deletion clears
+the cache.
 """
 
 _NO_TIME = timedelta(0)
@@ -173,28 +175,27 @@ class Leaser:
                 "nothing of this request was written: send it again later"
             )
 
-    def acknowledge(self, ack_ids: Iterable[str], *, together: bool = False) -> AckFuture:
-        """Acknowledge deliveries; ``together``: none where one fails, as all have one answer.
+    def acknowledge(self, ack_ids: Iterable[str]) -> AckFuture:
+        """Acknowledge deliveries.
 
-        Of one that has succeeded the next request asks whether it holds: another may have sought.
+        An acknowledgement that has succeeded is not written again. The next request asks whether it
+        still holds, as another process may have sought since.
         """
-        future, places = AckFuture(), list[Place]()
+        future = AckFuture()
         for ack_id in ack_ids:
             delivery = self._sent.get(ack_id)
             if delivery is not None:
                 self._release(delivery)
                 self.outstanding.acknowledge(delivery, self._waiter(ack_id, future))
-                places.append(delivery.place)
-            elif (place := self._place_of(ack_id, future)) is None:
-                places.append((0, 0))  # it fails
-            elif self.exactly_once and ack_id in self._acknowledged:
+                continue
+            place = self._place_of(ack_id, future)
+            if place is None:
+                continue
+            if self.exactly_once and ack_id in self._acknowledged:
                 future.expect()
                 self.acks.acknowledge_again(place, (ack_id, future))
             else:
                 self.acks.acknowledge(place, self._waiter(ack_id, future))
-                places.append(place)
-        if together and self.exactly_once and len(places) > 1:
-            self.acks.together(places)
         return future
 
     def forget_confirmed(self, ack_ids: Iterable[str]) -> None:
@@ -347,8 +348,6 @@ class Leaser:
             if each.outcome == "success":
                 if self.exactly_once and not each.deadline and not each.again:
                     _remember(known, ack_id)
-            elif each.outcome == "postponed":
-                future.fail(ack_id, TRANSIENT)
             elif each.again or each.deadline or ack_id not in known:
                 future.fail(ack_id)
             future.settle()

@@ -158,7 +158,7 @@ class SubscriberService:
     async def acknowledge(self, request: Any, _: Any) -> Any:
         """Acknowledge deliveries."""
         dispatcher = await self._of(request)
-        future = dispatcher.acknowledge(list(request.ack_ids), together=True)
+        future = dispatcher.acknowledge(list(request.ack_ids))
         await answered(dispatcher, future, request.ack_ids)
         return Empty()
 

@@ -118,44 +118,4 @@ BUGS_OF_A_READER_OF_SEVERAL_SERVERS = (
         "        if self._receivers or not self.leaser.is_empty:\n            self._woken.set()",
         "        self._woken.set()",
     ),
-    Bug(
-        "failed-at-the-next-server",
-        "An ack that succeeded beside one that failed is told as failed by another server.",
-        "server/subscriber_service.py",
-        "dispatcher.acknowledge(list(request.ack_ids), together=True)",
-        "dispatcher.acknowledge(list(request.ack_ids))",
-    ),
-    Bug(
-        "written-beside-what-is-no-ack-id",
-        "An ack that succeeded beside what is no ack id is told as failed by another server.",
-        "server/leaser.py",
-        "places.append((0, 0))  # it fails",
-        "pass",
-    ),
-    Bug(
-        "postponed-until-its-lease-ends",
-        "Of a call with many failed acks the others wait for as many repetitions, unwritten.",
-        "policy/ack_requests.py",
-        "if 0 < failing <= MOST_FAILING:",
-        "if failing:",
-    ),
-    Bug(
-        "postponed-for-good",
-        "An ack that was not written beside one that failed is told as failed for good.",
-        "policy/ack_buffer.py",
-        'outcome = "postponed"',
-        "pass",
-    ),
-    Bug(
-        "postponed-beside-a-success",
-        "An ack waits to be repeated, as another one of its call had succeeded before.",
-        "server/leaser.py",
-        """\
-                self.acks.acknowledge_again(place, (ack_id, future))
-""",
-        """\
-                self.acks.acknowledge_again(place, (ack_id, future))
-                places.append(place)
-""",
-    ),
 )
