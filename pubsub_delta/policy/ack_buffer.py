@@ -5,7 +5,7 @@ One ack request takes all of them together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Generic, TypeAlias, TypeVar
@@ -28,8 +28,8 @@ _NONE = Positions()
 class Settled(Generic[W]):
     """The outcome of an acknowledgement (``deadline`` None) or of a new deadline, for its waiter.
 
-    ``outcome``: success, expired or invalid. ``again``: whether it was a repeated acknowledgement,
-    which had succeeded before.
+    ``outcome``: success, expired, invalid or postponed. ``again``: whether it was a repeated
+    acknowledgement, which had succeeded before.
     """
 
     waiter: W
@@ -50,6 +50,7 @@ class _Pending(Generic[W]):
     given_back: dict[int, Positions] = field(default_factory=dict)
     waiting: list[tuple[Place, timedelta | None, W]] = field(default_factory=list)
     repeated: list[tuple[Place, W]] = field(default_factory=list)
+    together: list[Sequence[Place]] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.acknowledged or self.deadlines or self.given_back or self.repeated)
@@ -84,6 +85,7 @@ class _Pending(Generic[W]):
             self.give_back(lease_id, given_back)
         self.waiting.extend(later.waiting)
         self.repeated.extend(later.repeated)
+        self.together.extend(later.together)
 
     @property
     def waiters(self) -> Iterator[W]:
@@ -149,6 +151,10 @@ class AckBuffer(Generic[W]):
         """Add a repeated acknowledgement, which had succeeded before."""
         self._open.repeated.append((place, waiter))
 
+    def together(self, places: Sequence[Place]) -> None:
+        """Note that some acknowledgements are of one call: none is written where one fails."""
+        self._open.together.append(places)
+
     def give_back(self, lease_id: int, positions: Positions) -> None:
         """Give back messages that no consumer has processed: their deliveries do not fail."""
         self._open.give_back(lease_id, positions)
@@ -178,15 +184,13 @@ class AckBuffer(Generic[W]):
             named = deadlines.setdefault(deadline, {})
             for lease_id, positions in _without(owned, modified).items():
                 named[lease_id] = named.get(lease_id, _NONE) | positions
-        repeated: dict[int, list[int]] = {}
-        for (lease_id, position), _ in pending.repeated:
-            repeated.setdefault(lease_id, []).append(position)
         return AckRequest(
             _by_lease(pending.acknowledged),
             {deadline: found for deadline, named in deadlines.items() if (found := _some(named))},
             dict(pending.given_back),
-            _by_lease(repeated),
+            _of_places(place for place, _ in pending.repeated),
             {end: _some(_without(named, modified)) for end, named in known_ends.items()},
+            tuple(map(_of_places, pending.together)),
         )
 
     def settle(self, response: AckResponse) -> list[Settled[W]]:
@@ -198,7 +202,12 @@ class AckBuffer(Generic[W]):
             if asked is not None:
                 written = pending.deadlines.get(lease_id, {}).get(position)
                 outcomes = outcomes if written is None else response.deadlines[written]
-            settled.append(Settled(waiter, asked, outcomes.of(lease_id, position)))
+            outcome = outcomes.of(lease_id, position)
+            if outcomes is response.acknowledged and position in response.postponed.get(
+                lease_id, _NONE
+            ):
+                outcome = "postponed"
+            settled.append(Settled(waiter, asked, outcome))
         for (lease_id, position), waiter in pending.repeated:
             holds = position in response.still_acknowledged.get(lease_id, _NONE)
             outcome = "success" if holds else "invalid"
@@ -214,6 +223,13 @@ class AckBuffer(Generic[W]):
 
 def _by_lease(lists: Mapping[int, list[int]]) -> dict[int, Positions]:
     return {lease_id: Positions.of(positions) for lease_id, positions in lists.items()}
+
+
+def _of_places(places: Iterable[Place]) -> dict[int, Positions]:
+    lists: dict[int, list[int]] = {}
+    for lease_id, position in places:
+        lists.setdefault(lease_id, []).append(position)
+    return _by_lease(lists)
 
 
 def _without(named: PositionsByLease, others: Mapping[int, Positions]) -> dict[int, Positions]:

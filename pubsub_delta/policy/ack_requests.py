@@ -5,7 +5,7 @@ Pub/Sub: a StreamingPull request carries acknowledgements and new deadlines toge
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -27,7 +27,10 @@ class AckRequest:
     have succeeded before; the response says which still hold. ``known_ends``: messages by the end
     of their lease that the consumer knows of. It moves these deadlines by itself, to extend leases
     and to fail what has expired. Where another process has moved the end since, the later end
-    counts: a client may send a new deadline to any server.
+    counts: a client may send a new deadline to any server. ``together``: the acks of each call that
+    has one answer, which cannot tell a success beside a failure. With exactly-once delivery none of
+    a call is written where one fails: its client repeats the others, perhaps to another server, at
+    which those that had succeeded would fail.
     """
 
     acknowledged: PositionsByLease = field(default_factory=dict)
@@ -35,6 +38,7 @@ class AckRequest:
     given_back: PositionsByLease = field(default_factory=dict)
     repeated: PositionsByLease = field(default_factory=dict)
     known_ends: Mapping[datetime, PositionsByLease] = field(default_factory=dict)
+    together: Sequence[PositionsByLease] = ()
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,8 @@ class AckResponse:
 
     ``still_acknowledged``: of the repeated ones. ``first_lease_id``: leases with lower ids are
     void, as they are from before a seek, whoever asked for it. ``moved_ends``: messages of
-    ``known_ends`` by the end to which another process has moved their lease.
+    ``known_ends`` by the end to which another process has moved their lease. ``postponed``: acks
+    that were not written, as others of their call fail.
     """
 
     acknowledged: Outcomes = field(default_factory=Outcomes)
@@ -51,15 +56,17 @@ class AckResponse:
     still_acknowledged: PositionsByLease = field(default_factory=dict)
     first_lease_id: int = 0
     moved_ends: Mapping[datetime, PositionsByLease] = field(default_factory=dict)
+    postponed: PositionsByLease = field(default_factory=dict)
 
 
 def apply(
     state: AckState, request: AckRequest, terms: Terms, now: datetime
 ) -> tuple[AckState, AckResponse]:
     """Apply a request, the acknowledgements first; return the next state and the outcomes."""
-    acknowledged = Outcomes()
-    if any(request.acknowledged.values()):
-        state, acknowledged = delivery.acknowledge(state, request.acknowledged, terms, now)
+    acknowledged, postponed = Outcomes(), _postponed(state, request.together, terms, now)
+    acks = {of: n - postponed.get(of, NOTHING) for of, n in request.acknowledged.items()}
+    if any(acks.values()):
+        state, acknowledged = delivery.acknowledge(state, acks, terms, now)
     moved = _moved_ends(state, request.known_ends, now)
     deadlines = {}
     for deadline, held in request.deadlines.items():
@@ -73,8 +80,24 @@ def apply(
         state = delivery.give_back(state, request.given_back, terms, now)
     still_acknowledged = delivery.still_acknowledged(state, request.repeated)
     return state, AckResponse(
-        acknowledged, deadlines, still_acknowledged, state.first_lease_id, moved
+        acknowledged, deadlines, still_acknowledged, state.first_lease_id, moved, postponed
     )
+
+
+def _postponed(
+    state: AckState, calls: Sequence[PositionsByLease], terms: Terms, now: datetime
+) -> dict[int, Positions]:
+    """Return the acks that would succeed, of the calls of which some would fail."""
+    if not calls or not terms.subscription.enable_exactly_once_delivery:
+        return {}
+    leased = delivery.settle(state, terms, now).in_state(State.LEASED)
+    held = _joined({span.lease_id or 0: span.positions} for span in leased)
+    found = []
+    for call in calls:
+        live = {of: positions & held.get(of, NOTHING) for of, positions in call.items()}
+        if sum(map(len, live.values())) < sum(map(len, call.values())):
+            found.append(live)
+    return _joined(found)
 
 
 def _moved_ends(

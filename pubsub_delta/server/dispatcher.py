@@ -113,10 +113,10 @@ class Dispatcher:
         self._receivers.pop(consumer, None)
         self._woken.set()
 
-    def acknowledge(self, ack_ids: Sequence[str]) -> AckFuture:
+    def acknowledge(self, ack_ids: Sequence[str], *, together: bool = False) -> AckFuture:
         """Acknowledge deliveries, in the next exchange."""
         self.leaser.check_room()
-        future = self.leaser.acknowledge(ack_ids)
+        future = self.leaser.acknowledge(ack_ids, together=together)
         self._counters.acknowledged += len(ack_ids)
         future.add_done_callback(self._tracing.acknowledging(self.name, ack_ids, None, self._now()))
         self._wake()

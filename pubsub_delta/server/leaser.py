@@ -20,7 +20,7 @@ from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.outstanding import Outstanding
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import ReceivedMessage
-from pubsub_delta.server.ack_failures import TRANSIENT
+from pubsub_delta.server.ack_failures import OF_OTHERS, TRANSIENT
 from pubsub_delta.server.ack_futures import AckFuture
 from pubsub_delta.server.assigner import Assigner, Consumer, Delivery
 from pubsub_delta.server.lease_lengths import LEASE, extended_at, length_of_leases
@@ -31,9 +31,7 @@ MOST_PENDING = 500_000
 """The most ids of acknowledgements and new deadlines that wait to be written."""
 REMEMBERED_IDS = 100_000
 """The most acknowledged or nacked ack ids that are cached with exactly-once delivery, until clients
-have their outcome. A response cannot carry the success of one id beside the failure of another, so
-clients repeat both; they also repeat ids without a response. A seek, a detach or a deletion clears
-the cache.
+have their outcome: they repeat ids without a response. A seek, a detach or a deletion clears it.
 """
 
 _NO_TIME = timedelta(0)
@@ -175,27 +173,28 @@ class Leaser:
                 "nothing of this request was written: send it again later"
             )
 
-    def acknowledge(self, ack_ids: Iterable[str]) -> AckFuture:
-        """Acknowledge deliveries.
+    def acknowledge(self, ack_ids: Iterable[str], *, together: bool = False) -> AckFuture:
+        """Acknowledge deliveries; ``together``: none where one fails, as all have one answer.
 
-        An acknowledgement that has succeeded is not written again. The next request asks whether it
-        still holds, as another process may have sought since.
+        Of one that has succeeded the next request asks whether it holds: another may have sought.
         """
-        future = AckFuture()
+        future, places = AckFuture(), list[Place]()
         for ack_id in ack_ids:
             delivery = self._sent.get(ack_id)
             if delivery is not None:
                 self._release(delivery)
                 self.outstanding.acknowledge(delivery, self._waiter(ack_id, future))
-                continue
-            place = self._place_of(ack_id, future)
-            if place is None:
-                continue
-            if self.exactly_once and ack_id in self._acknowledged:
+                places.append(delivery.place)
+            elif (place := self._place_of(ack_id, future)) is None:
+                places.append((0, 0))  # it fails
+            elif self.exactly_once and ack_id in self._acknowledged:
                 future.expect()
                 self.acks.acknowledge_again(place, (ack_id, future))
             else:
                 self.acks.acknowledge(place, self._waiter(ack_id, future))
+                places.append(place)
+        if together and self.exactly_once and len(places) > 1:
+            self.acks.together(places)
         return future
 
     def forget_confirmed(self, ack_ids: Iterable[str]) -> None:
@@ -348,6 +347,8 @@ class Leaser:
             if each.outcome == "success":
                 if self.exactly_once and not each.deadline and not each.again:
                     _remember(known, ack_id)
+            elif each.outcome == "postponed":
+                future.fail(ack_id, OF_OTHERS)
             elif each.again or each.deadline or ack_id not in known:
                 future.fail(ack_id)
             future.settle()

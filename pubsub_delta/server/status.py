@@ -15,7 +15,7 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc import error_details_pb2, status_pb2
 
 from pubsub_delta.errors import InvalidArgument, PubSubError, Unavailable, as_utf8, shortened
-from pubsub_delta.server.ack_failures import INVALID_ACK_ID, SUCCEEDED
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID, OF_OTHERS
 from pubsub_delta.server.grpc_services import grpc
 from pubsub_delta.tables.lanes.storage_errors import StorageRefused
 
@@ -45,8 +45,8 @@ class AckIdFailure(PubSubError):
     many. For an id that is not named clients use the code: after ABORTED they try it again, after
     INVALID_ARGUMENT it has failed. (Google's libraries for Python, Go and Node.js do so. The one
     for Java uses the names alone.) The protocol cannot report a success beside a failure: clients
-    must try an id that succeeded again, and it succeeds at once. So that no failure is taken for a
-    success, and clients repeat as few ids as possible:
+    must try again what succeeded, or was not written as others failed. So that no failure is taken
+    for a success, and clients repeat as few ids as possible:
 
     - All failed permanently: INVALID_ARGUMENT, whether all are named or not.
     - Some failed permanently, and there is room for all ids: all are named. INVALID_ARGUMENT.
@@ -63,12 +63,13 @@ class AckIdFailure(PubSubError):
 
     def __init__(self, failures: Mapping[str, str], *, of: Iterable[str]) -> None:
         asked = dict.fromkeys([*of, *failures])
+        count = sum(why != OF_OTHERS for why in failures.values())
         super().__init__(
-            f"{len(failures)} of {len(asked)} ack ids failed; their leases are over, they were "
+            f"{count} of {len(asked)} ack ids failed; their leases are over, they were "
             "acknowledged already, or they are not of this subscription"
         )
         lost = {each: why for each, why in failures.items() if why == INVALID_ACK_ID}
-        again = {each: failures.get(each, SUCCEEDED) for each in asked if each not in lost}
+        again = {each: failures.get(each, OF_OTHERS) for each in asked if each not in lost}
         if lost and (not again or _fits({**again, **lost}) or (_fits(again) and not _fits(lost))):
             self.code = "INVALID_ARGUMENT"  # type: ignore[misc]
             self.named = _fitting({**again, **lost})
@@ -155,6 +156,11 @@ _AS_THEY_ARE = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
 
 def _size(names: Mapping[str, str]) -> int:
     return sum(len(each.encode()) + len(why) + _AROUND_A_NAME for each, why in names.items())
+
+
+def can_name_all(ack_ids: Iterable[str]) -> bool:
+    """Return whether an error can name all ids of a call, whatever becomes of each."""
+    return _fits(dict.fromkeys(ack_ids, INVALID_ACK_ID))
 
 
 def _fits(names: Mapping[str, str]) -> bool:

@@ -16,7 +16,7 @@ from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.policy.fields import check_max_messages, check_new_deadline
 from pubsub_delta.resources import Snapshot, Subscription
 from pubsub_delta.server import partial_updates, update_masks, wire
-from pubsub_delta.server.ack_failures import INVALID_ACK_ID, TRANSIENT
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID, OF_OTHERS, TRANSIENT
 from pubsub_delta.server.ack_futures import AckFuture
 from pubsub_delta.server.assigner import Consumer, Delivery, Receiver
 from pubsub_delta.server.authorization import Authorizer
@@ -25,7 +25,7 @@ from pubsub_delta.server.grpc_services import SUBSCRIBER, message_class
 from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.publisher_service import listed
 from pubsub_delta.server.pushing import Pushers
-from pubsub_delta.server.status import AckIdFailure, check_lengths
+from pubsub_delta.server.status import AckIdFailure, can_name_all, check_lengths
 from pubsub_delta.server.streams import Stream
 from pubsub_delta.server.table_writing import TableWriters
 
@@ -158,7 +158,8 @@ class SubscriberService:
     async def acknowledge(self, request: Any, _: Any) -> Any:
         """Acknowledge deliveries."""
         dispatcher = await self._of(request)
-        future = dispatcher.acknowledge(list(request.ack_ids))
+        together = can_name_all(request.ack_ids)
+        future = dispatcher.acknowledge(list(request.ack_ids), together=together)
         await answered(dispatcher, future, request.ack_ids)
         return Empty()
 
@@ -288,7 +289,7 @@ async def answered(dispatcher: Dispatcher, future: AckFuture, ack_ids: Iterable[
             raise AckIdFailure(failures, of=ack_ids)
         dispatcher.leaser.forget_confirmed(ack_ids)
         return
-    if TRANSIENT in future.failures.values():
+    if {TRANSIENT, OF_OTHERS} & set(future.failures.values()):
         raise Unavailable("nothing was written in several attempts; try again later")
     future.check(dispatcher.name)
 

@@ -118,4 +118,44 @@ BUGS_OF_A_READER_OF_SEVERAL_SERVERS = (
         "        if self._receivers or not self.leaser.is_empty:\n            self._woken.set()",
         "        self._woken.set()",
     ),
+    Bug(
+        "failed-at-the-next-server",
+        "An ack that succeeded beside one that failed is told as failed by another server.",
+        "server/subscriber_service.py",
+        "together = can_name_all(request.ack_ids)",
+        "together = False",
+    ),
+    Bug(
+        "written-beside-what-is-no-ack-id",
+        "An ack that succeeded beside what is no ack id is told as failed by another server.",
+        "server/leaser.py",
+        "places.append((0, 0))  # it fails",
+        "pass",
+    ),
+    Bug(
+        "unwritten-and-not-named",
+        "Java's client takes an ack for written that is not, as the error had no room to name it.",
+        "server/subscriber_service.py",
+        "together = can_name_all(request.ack_ids)",
+        "together = True",
+    ),
+    Bug(
+        "postponed-for-good",
+        "An ack that was not written beside one that failed is told as failed for good.",
+        "policy/ack_buffer.py",
+        'outcome = "postponed"',
+        "pass",
+    ),
+    Bug(
+        "postponed-beside-a-success",
+        "An ack waits to be repeated, as another one of its call had succeeded before.",
+        "server/leaser.py",
+        """\
+                self.acks.acknowledge_again(place, (ack_id, future))
+""",
+        """\
+                self.acks.acknowledge_again(place, (ack_id, future))
+                places.append(place)
+""",
+    ),
 )

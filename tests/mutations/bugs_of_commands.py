@@ -54,7 +54,7 @@ BUGS_OF_COMMANDS = (
         "ids-that-are-not-named-fail",
         "An ack id that a server did not name is taken for one that failed, whatever the code.",
         "cli/endpoint/errors.py",
-        "unnamed = INVALID_ACK_ID if self.code == InvalidArgument.code else SUCCEEDED",
+        "unnamed = INVALID_ACK_ID if self.code == InvalidArgument.code else OF_OTHERS",
         "unnamed = INVALID_ACK_ID",
     ),
     Bug(

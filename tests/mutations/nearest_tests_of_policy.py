@@ -26,6 +26,7 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
         "ack_requests",
     ),
     "policy/ack_buffer.py": (
+        "acks_of_one_call",
         "outstanding",
         "moved_deadlines",
         "server_leaser",
@@ -83,7 +84,7 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
     "policy/sampling.py": (),
     "policy/spans.py": ("spans", "delivery_order", "ordering"),
     "policy/streams.py": ("streams", "data_source_consumer"),
-    "policy/ack_requests.py": ("ack_requests", "moved_deadlines"),
+    "policy/ack_requests.py": ("acks_of_one_call", "ack_requests", "moved_deadlines"),
     "policy/view_names.py": ("view_names",),
     "policy/preconditions.py": ("if_unchanged",),
     "policy/schemas/avro.py": (

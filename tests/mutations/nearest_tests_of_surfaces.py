@@ -164,6 +164,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_command",
     ),
     "server/leaser.py": (
+        "acks_of_one_call",
         "server_leaser",
         "server_hung_clients",
         "moved_deadlines",
@@ -183,6 +184,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "server/status.py": ("server_replies", "server_wire", "server_wire_outputs"),
     "server/subscriber_service.py": (
+        "acks_of_one_call",
         "server_targets",
         "server_answers",
         "server_rims",

@@ -21,7 +21,7 @@ from google.rpc import status_pb2
 from pubsub_delta.errors import Aborted, InvalidArgument
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.resources import Message
-from pubsub_delta.server.ack_failures import INVALID_ACK_ID, SUCCEEDED, TRANSIENT
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID, OF_OTHERS, TRANSIENT
 from pubsub_delta.server.grpc_services import PUBLISHER, SERVICES, SUBSCRIBER
 from pubsub_delta.server.status import DETAILS, AckIdFailure, abort, check_lengths, status_of
 from tests.unit.builders import PLAIN
@@ -152,9 +152,9 @@ def test_what_is_not_named_goes_by_the_code(failing: int, unwritten: int, fine: 
     later = dict.fromkeys(some(unwritten, 2), TRANSIENT)
     error = AckIdFailure({**later, **lost}, of=[*lost, *later, *some(fine, 3)])
     assert weight(error) < METADATA
-    by_code = {"INVALID_ARGUMENT": INVALID_ACK_ID, "ABORTED": SUCCEEDED}[error.code]
+    by_code = {"INVALID_ARGUMENT": INVALID_ACK_ID, "ABORTED": OF_OTHERS}[error.code]
     told = {each: error.named.get(each, by_code) for each in (*lost, *later, *some(fine, 3))}
-    assert {told[each] for each in some(fine, 3)} <= {SUCCEEDED}
+    assert {told[each] for each in some(fine, 3)} <= {OF_OTHERS}
     assert INVALID_ACK_ID not in {told[each] for each in later}
     assert error.named.keys() & lost.keys() or not lost or error.code == "INVALID_ARGUMENT"
     if failing <= 40 or unwritten + fine <= 40:

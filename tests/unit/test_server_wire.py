@@ -34,7 +34,7 @@ from pubsub_delta.resources import (
     Topic,
 )
 from pubsub_delta.server import update_masks, wire
-from pubsub_delta.server.ack_failures import INVALID_ACK_ID, SUCCEEDED, TRANSIENT
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID, OF_OTHERS, TRANSIENT
 from pubsub_delta.server.security import Security
 from pubsub_delta.server.status import AckIdFailure, status_of
 from pubsub_delta.table_config import TableConfig, TableState
@@ -292,7 +292,7 @@ def test_failed_ack_ids_are_told_one_by_one(reason: str, of: list[str], code: in
     status.details[0].Unpack(info)
     assert (info.reason, dict(info.metadata)) == (
         "EXACTLY_ONCE_ACKID_FAILURE",
-        {"id": reason} | {each: SUCCEEDED for each in of if each != "id"},
+        {"id": reason} | {each: OF_OTHERS for each in of if each != "id"},
     )
     assert status.code == code
 

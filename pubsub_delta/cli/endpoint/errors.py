@@ -22,7 +22,7 @@ from pubsub_delta.errors import (
     Unimplemented,
     Unknown,
 )
-from pubsub_delta.server.ack_failures import INVALID_ACK_ID, SUCCEEDED
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID, OF_OTHERS
 from pubsub_delta.server.grpc_services import grpc
 from pubsub_delta.server.status import (
     ACK_ID_FAILURE,
@@ -73,9 +73,9 @@ class AckIdsError(StatusError):
 
         The others can be sent again. None if no ack ID failed permanently for certain.
         """
-        if not set(self.reasons.values()) <= {INVALID_ACK_ID, SUCCEEDED}:
+        if not set(self.reasons.values()) <= {INVALID_ACK_ID, OF_OTHERS}:
             return None
-        unnamed = INVALID_ACK_ID if self.code == InvalidArgument.code else SUCCEEDED
+        unnamed = INVALID_ACK_ID if self.code == InvalidArgument.code else OF_OTHERS
         why = {each: self.reasons.get(each, unnamed) for each in ack_ids}
         return {each for each, reason in why.items() if reason == INVALID_ACK_ID} or None
 
