@@ -225,4 +225,11 @@ BUGS_OF_A_FOURTEENTH_OUTSIDER = (
         "    form.validate(lambda: topic_name(name, console.project), ERROR_FIELDS)\n",
         'form.text("id")\n',
     ),
+    Bug(
+        "block-for-more-than-a-block",
+        "Two publishes of more than a block of messages can have the same message ids.",
+        "tables/messages/position_allocator.py",
+        "self.reserve(table, size, history)",
+        "self.reserve(table, BLOCK, history)",
+    ),
 )
