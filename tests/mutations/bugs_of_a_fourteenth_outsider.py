@@ -232,4 +232,22 @@ BUGS_OF_A_FOURTEENTH_OUTSIDER = (
         "self.reserve(table, size, history)",
         "self.reserve(table, BLOCK, history)",
     ),
+    Bug(
+        "columns-of-the-other-schema",
+        "A form takes the fields of the topic's schema for the columns of the table, and back.",
+        "console/subscription_form.py",
+        'use_topic_schema=form["table_columns"] == _OF_TOPIC,\n'
+        '        use_table_schema=form["table_columns"] == _OF_TABLE,',
+        'use_topic_schema=form["table_columns"] == _OF_TABLE,\n'
+        '        use_table_schema=form["table_columns"] == _OF_TOPIC,',
+    ),
+    Bug(
+        "metadata-for-dropped-fields",
+        "A form takes one box of a table subscription for the other.",
+        "console/subscription_form.py",
+        'write_metadata=form.is_on("table_metadata"),\n'
+        '        drop_unknown_fields=form.is_on("drop_unknown"),',
+        'write_metadata=form.is_on("drop_unknown"),\n'
+        '        drop_unknown_fields=form.is_on("table_metadata"),',
+    ),
 )
