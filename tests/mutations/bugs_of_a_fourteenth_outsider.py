@@ -225,4 +225,29 @@ BUGS_OF_A_FOURTEENTH_OUTSIDER = (
         "    form.validate(lambda: topic_name(name, console.project), ERROR_FIELDS)\n",
         'form.text("id")\n',
     ),
+    Bug(
+        "block-for-more-than-a-block",
+        "Two publishes of more than a block of messages can have the same message ids.",
+        "tables/messages/position_allocator.py",
+        "self.reserve(table, size, history)",
+        "self.reserve(table, BLOCK, history)",
+    ),
+    Bug(
+        "columns-of-the-other-schema",
+        "A form takes the fields of the topic's schema for the columns of the table, and back.",
+        "console/subscription_form.py",
+        'use_topic_schema=form["table_columns"] == _OF_TOPIC,\n'
+        '        use_table_schema=form["table_columns"] == _OF_TABLE,',
+        'use_topic_schema=form["table_columns"] == _OF_TABLE,\n'
+        '        use_table_schema=form["table_columns"] == _OF_TOPIC,',
+    ),
+    Bug(
+        "metadata-for-dropped-fields",
+        "A form takes one box of a table subscription for the other.",
+        "console/subscription_form.py",
+        'write_metadata=form.is_on("table_metadata"),\n'
+        '        drop_unknown_fields=form.is_on("drop_unknown"),',
+        'write_metadata=form.is_on("drop_unknown"),\n'
+        '        drop_unknown_fields=form.is_on("table_metadata"),',
+    ),
 )

@@ -14,7 +14,11 @@ pytest.importorskip("fastapi")
 
 from pubsub_delta.console.error_texts import readable
 from pubsub_delta.console.forms import Form, pairs
-from pubsub_delta.console.subscription_form import changed_fields, form_values
+from pubsub_delta.console.subscription_form import (
+    changed_fields,
+    editable_fields,
+    form_values,
+)
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.resources import (
     DeadLetterPolicy,
@@ -58,6 +62,8 @@ def test_a_form_reads_what_it_shows_of_every_field(fields: dict[str, Any]) -> No
     values = form_values(stored, "local")
     form = Form({**values}, {})
     assert changed_fields(form, stored, "local") == {}
+    read = editable_fields(form)
+    assert {name: read[name] for name in fields} == fields
     assert not form.has_errors
     plain = replace(PLAIN, uid=stored.uid)
     changed = changed_fields(Form({**values}, {}), plain, "local")

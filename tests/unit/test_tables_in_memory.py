@@ -12,6 +12,7 @@ import pytest
 from pubsub_delta import DataLoss, DeadLetterPolicy, FailedPrecondition
 from pubsub_delta.policy.ack_ids import END_OF_POSITIONS
 from pubsub_delta.tables.lanes.protocol import Conflict
+from pubsub_delta.tables.messages import position_allocator
 from pubsub_delta.tables.messages.messages import Messages
 from tests.model.memory import LAYOUT
 from tests.model.memory_lane import MemoryLane
@@ -92,6 +93,22 @@ def test_two_who_reserve_at_once_are_given_different_ranges(
     once(monkeypatch, "merge", behind(lambda: found.extend(ids(other, "b"))))
     found += ids(one, "a")
     assert len(set(found)) == 2
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 9])
+def test_a_publish_of_more_than_a_block_shares_no_position(
+    monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """ "A range is given out once", also while none of its messages is stored yet."""
+    monkeypatch.setattr(position_allocator, "BLOCK", 4)
+    world = InMemory()
+    table, uid = positions_table(world), world.store.get_topic(TOPIC).uid
+    firsts = []
+    for store in (world.store, world.driver.open(), world.store):
+        tables = store._tables
+        firsts.append(tables._allocator.allocate(table, count, tables.messages(uid).history))
+    given = [first + n for first in firsts for n in range(count)]
+    assert len(set(given)) == len(given)
 
 
 def test_positions_are_given_out_once_though_their_row_is_restored() -> None:
