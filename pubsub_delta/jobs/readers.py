@@ -217,8 +217,9 @@ def _check_names(spark: SparkSession, source: sources.Source) -> None:
         names = [str(name) for name in (rows[0] if rows else ()) if name is not None]
         if any("\0" in name for name in names):
             raise InvalidArgument(
-                f"--input: {sources.path_of(file)}, line 1: the names of its columns have NUL "
-                "bytes, as text in UTF-16 has; convert the file, as iconv -f utf-16le -t utf-8 does"
+                f"--input: {sources.path_of(file)}, line 1: it is not UTF-8: the names of its "
+                "columns have NUL bytes, as in UTF-16; convert the file, as iconv -f utf-16 -t "
+                "utf-8 does"
             )
         count = Counter(name.casefold() for name in names)
         twice = next((name for name in names if count[name.casefold()] > 1), None)

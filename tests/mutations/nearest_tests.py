@@ -318,7 +318,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "exporter",
         "metrics_of_a_store",
         "wrong_arguments",
-        "lanes/test_stores_that_are_not_there",
+        "lanes/test_absent_stores",
     ),
     "methods/schemas.py": ("schema_calls", "lanes/test_far_clocks"),
     "tables/lanes/spark/ticks.py": ("ticks",),
@@ -329,12 +329,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "reading_leases",
         "lanes/test_table_rows",
     ),
-    "tables/store.py": (
-        "races",
-        "publish_calls",
-        "lost_registry",
-        "lanes/test_stores_that_are_not_there",
-    ),
+    "tables/store.py": ("races", "publish_calls", "lost_registry", "lanes/test_absent_stores"),
     "streaming.py": ("micro_batches", "wrong_arguments"),
     "micro_batch_lease.py": ("micro_batch_lease", "data_source_consumer"),
     "exporter.py": (
