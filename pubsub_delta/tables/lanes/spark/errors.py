@@ -99,7 +99,8 @@ def translating_errors(table: str | None, *, of_others: bool = False) -> Iterato
             raise FailedPrecondition(
                 f"{table or 'spark'}: the Spark session of the store, or of the DataFrame, has "
                 "been stopped, or its server has closed it; open the store again with a session "
-                "that runs, PubSub(spark, root), and make the DataFrame there"
+                "that runs, PubSub(spark, root), and make the DataFrame there; getOrCreate() and "
+                "local_session() return one that a server has closed until its stop() is called"
             ) from error
         if _CONFLICTS.search(condition or str(error)[:2000]):
             raise Conflict(first_line(error)) from error
