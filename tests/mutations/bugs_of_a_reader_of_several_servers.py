@@ -126,6 +126,13 @@ BUGS_OF_A_READER_OF_SEVERAL_SERVERS = (
         "together = False",
     ),
     Bug(
+        "unwritten-is-a-success",
+        "An ack that was not written passes for written where exactly-once was turned off since.",
+        "server/subscriber_service.py",
+        "if {TRANSIENT, OF_OTHERS} & set(future.failures.values()):",
+        "if {TRANSIENT} & set(future.failures.values()):",
+    ),
+    Bug(
         "written-beside-what-is-no-ack-id",
         "An ack that succeeded beside what is no ack id is told as failed by another server.",
         "server/leaser.py",

@@ -99,7 +99,7 @@ BUGS_OF_SERVER = (
         "given-up-is-a-success",
         "Where acks are confirmed, one that was given up is answered as written.",
         "server/subscriber_service.py",
-        "if TRANSIENT in future.failures.values():",
+        "if {TRANSIENT, OF_OTHERS} & set(future.failures.values()):",
         "if not future.done:",
     ),
     Bug(

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 pytest.importorskip("grpc")
+from pubsub_delta.errors import Unavailable
 from pubsub_delta.server.ack_failures import INVALID_ACK_ID, OF_OTHERS
+from pubsub_delta.server.ack_futures import AckFuture
 from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.status import AckIdFailure
+from pubsub_delta.server.subscriber_service import answered
 from tests.unit.serving import QUICK
 from tests.unit.serving_calls import NAME, Calls, opening, running, soon
 from tests.unit.test_server_response_queue import following
@@ -73,6 +76,16 @@ def test_of_more_acks_than_an_answer_can_name_the_good_ones_are_written() -> Non
         assert unacked(calls) == 0
 
     running(test, enable_exactly_once_delivery=True)
+
+
+def test_what_was_not_written_is_repeated_though_exactly_once_was_turned_off_since() -> None:
+    async def test(calls: Calls) -> None:
+        future = AckFuture()
+        future.fail("one", OF_OTHERS)
+        with pytest.raises(Unavailable):
+            await answered(await calls.hub.dispatcher(NAME), future, ["one"])
+
+    running(test)
 
 
 def test_what_has_succeeded_and_was_not_told_fails_no_other_ack() -> None:
