@@ -297,14 +297,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "missing_statistics",
     ),
     "tables/messages/position_allocator.py": ("tables_in_memory",),
-    "callbacks.py": (
-        "suspended_processes",
-        "callbacks",
-        "subscriber",
-        "subscriber_end",
-        "signal_handlers",
-        "forked_processes",
-    ),
     "subscriber.py": (
         "wrong_arguments",
         "subscriber",

@@ -33,6 +33,14 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
         "server_memory",
         "callbacks",
     ),
+    "callbacks.py": (
+        "suspended_processes",
+        "callbacks",
+        "subscriber",
+        "subscriber_end",
+        "signal_handlers",
+        "forked_processes",
+    ),
     "policy/outstanding.py": (
         "suspended_processes",
         "outstanding",
