@@ -200,7 +200,10 @@ def test_a_publisher_publishes_again_when_its_storage_is_back(
     """Pub/Sub: its clients publish again what was not published, in its order."""
     outage = Outage(0, lands=False)
     with_topics(outage.store)
-    with outage.store.publisher("orders") as publisher, caplog.at_level(logging.WARNING):
+    with (
+        outage.store.publisher("orders") as publisher,
+        caplog.at_level(logging.WARNING, "pubsub_delta"),
+    ):
         outage.lane.most_failed, outage.lane.left = 3, 0
         futures = [publisher.publish(data, "key") for data in (b"a", b"b")]
         assert [future.result(30) for future in futures]
