@@ -110,7 +110,12 @@ class StreamingPull:
         self._own_process = OwnProcess("this StreamingPull", OPEN_ANOTHER)
         self._end: Future[None] = Future()
         self._callbacks = Callbacks(
-            *(callback, max_workers, subscription, now), ordered=ordered, on_idle=self._paused.set
+            callback,
+            max_workers,
+            subscription,
+            now,
+            ordered=ordered,
+            on_idle=self._paused.set,
         )
         self._thread = threading.Thread(target=self._run, name="pubsub-subscriber", daemon=True)
         start_threads((*self._callbacks.threads, self._thread), self._callbacks.stop)
