@@ -28,6 +28,13 @@ BUGS_OF_LAYOUTS = (
         "                    self._check_layout_version()  # rows might not be read",
     ),
     Bug(
+        "directory-of-a-schema-is-a-root",
+        "A store in a catalog is opened by its directory, where messages seem to be gone.",
+        "tables/layout_version.py",
+        'if properties.get(CATALOG_PROPERTY) == "true" and path_of(table) is not None:',
+        "if CATALOG_PROPERTY in properties and path_of(table) is None:",
+    ),
+    Bug(
         "layout-of-thousands-of-digits",
         "A store whose layout version has thousands of digits ends in an undocumented error.",
         "tables/layout_version.py",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pubsub_delta import InvalidArgument, ManualClock, PubSub
+from pubsub_delta import FailedPrecondition, InvalidArgument, ManualClock, PubSub
 from pubsub_delta.tables.lanes.spark import location_of_schema
 from pubsub_delta.tables.layout import on_disk
 
@@ -49,3 +49,17 @@ def test_a_name_that_no_schema_of_the_catalog_can_have_is_refused(
     store = PubSub(spark, root, clock=ManualClock())
     with pytest.raises(InvalidArgument, match=r"^root: .* cannot be a schema of this session"):
         store.list_topics()
+
+
+def test_the_directory_of_a_schema_is_no_root(spark: SparkSession, tmp_path: Path) -> None:
+    """A path root has its messages in `messages/`, and a schema has a table `messages_…`."""
+    spark.sql(f"CREATE SCHEMA pubsub_lane LOCATION '{tmp_path}'")
+    try:
+        store = PubSub(spark, "pubsub_lane", clock=ManualClock())
+        store.create_topic("orders")
+        assert len(store.publish("orders", ["a"]).message_ids) == 1
+        for opened in (spark, None):
+            with pytest.raises(FailedPrecondition, match="open the store by its schema"):
+                PubSub(opened, str(tmp_path)).publish("orders", ["b"])
+    finally:
+        spark.sql("DROP SCHEMA pubsub_lane CASCADE")

@@ -14,7 +14,12 @@ import pytest
 
 from pubsub_delta import FailedPrecondition
 from pubsub_delta.tables import schemas
-from pubsub_delta.tables.layout_version import LAYOUT_VERSION, PROPERTY, check_layout_version
+from pubsub_delta.tables.layout_version import (
+    CATALOG_PROPERTY,
+    LAYOUT_VERSION,
+    PROPERTY,
+    check_layout_version,
+)
 from tests.model.memory import LAYOUT
 from tests.unit.in_memory import NAME, TOPIC, InMemory
 
@@ -38,8 +43,8 @@ USES: dict[str, Use] = {
 }
 
 
-def upgrade(world: InMemory, version: str | None = "2") -> dict[str, int]:
-    """Set the property in each table of the registry, as a newer library would.
+def upgrade(world: InMemory, version: str | None = "2", named: str = PROPERTY) -> dict[str, int]:
+    """Set a property in each table of the registry, as a newer library would its version.
 
     Return how many versions each table of the store then has.
     """
@@ -47,9 +52,9 @@ def upgrade(world: InMemory, version: str | None = "2") -> dict[str, int]:
     for name in REGISTRY:
         table = tables[getattr(LAYOUT, name)]
         properties = {**table.schema.properties}
-        properties.pop(PROPERTY)
+        properties.pop(named, None)
         if version is not None:
-            properties[PROPERTY] = version
+            properties[named] = version
         table.schema = replace(table.schema, properties=properties)
         table.commit("SET TBLPROPERTIES", table.versions[-1])
     return {name: len(table.versions) for name, table in tables.items()}
@@ -66,6 +71,16 @@ def test_a_newer_store_is_refused_by_name_and_nothing_is_written(
     world = InMemory()
     before = upgrade(world)
     with pytest.raises(FailedPrecondition, match=NEWER):
+        use(world.driver.open())
+    assert versions(world) == before
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES.keys())
+def test_the_directory_of_a_store_in_a_catalog_is_no_root(use: Use) -> None:
+    """There a topic is listed, and its table "is gone": by that error somebody would delete it."""
+    world = InMemory()
+    before = upgrade(world, "true", CATALOG_PROPERTY)
+    with pytest.raises(FailedPrecondition, match=r"in a catalog.* open .* by its schema"):
         use(world.driver.open())
     assert versions(world) == before
 

@@ -17,7 +17,8 @@ from pubsub_delta.errors import DataLoss, FailedPrecondition
 from pubsub_delta.tables.lanes.protocol import Conflict, Lane, Match, Merge, TableMissing, Where
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.lanes.s3_writers import LANE_PROPERTY
-from pubsub_delta.tables.layout_version import check_layout_version
+from pubsub_delta.tables.layout import path_of
+from pubsub_delta.tables.layout_version import CATALOG_PROPERTY, check_layout_version
 from pubsub_delta.tables.schemas import TEXT, TableSchema
 
 Row = Mapping[str, Any]
@@ -269,7 +270,8 @@ class ResourceTable:
 
     def create(self) -> None:
         """Create the table unless it exists; it names the only lane that may write on S3."""
-        properties = {**self._schema.properties, LANE_PROPERTY: self._lane.name}
+        in_catalog = {CATALOG_PROPERTY: "true"} if path_of(self._table) is None else {}
+        properties = {**self._schema.properties, LANE_PROPERTY: self._lane.name, **in_catalog}
         self._lane.create(self._table, replace(self._schema, properties=properties))
 
     def vacuum(self) -> None:
