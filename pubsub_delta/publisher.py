@@ -12,7 +12,13 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TypeVar
 
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument, ResourceExhausted, Unknown
+from pubsub_delta.errors import (
+    FailedPrecondition,
+    InvalidArgument,
+    ResourceExhausted,
+    Unknown,
+    counted,
+)
 from pubsub_delta.policy.arguments import check_settings
 from pubsub_delta.policy.messages import as_message, size_of
 from pubsub_delta.resources import (
@@ -211,9 +217,10 @@ class Publisher:
         if behavior is LimitExceededBehavior.BLOCK or self._has_room(size):
             return None
         return ResourceExhausted(
-            f"{self._outstanding:,} messages of {self._outstanding_bytes:,} bytes wait to be "
-            f"published; flow_control allows {self._limits.message_limit:,} and "
-            f"{self._limits.byte_limit:,}; publish this message again when some of them are done"
+            f"{counted(self._outstanding, 'message')} of "
+            f"{counted(self._outstanding_bytes, 'byte')} in the queue; flow_control allows "
+            f"{self._limits.message_limit:,} and {self._limits.byte_limit:,}; publish this message "
+            "again when some of them are done"
         )
 
     def _blocks(self, size: int) -> bool:

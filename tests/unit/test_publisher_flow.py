@@ -169,7 +169,7 @@ def test_beyond_a_limit_the_future_fails_if_that_is_asked_for(commits: Commits) 
         with commits.held_open(publisher):
             publisher.publish("two")
             refused = publisher.publish("three")
-            with pytest.raises(ResourceExhausted, match="2 messages of 11 bytes wait"):
+            with pytest.raises(ResourceExhausted, match="2 messages of 11 bytes in the queue"):
                 refused.result(0)
         publisher.flush()
         again = publisher.publish("three")
