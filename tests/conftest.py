@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -131,6 +132,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     elsewhere = {each.path.name for each in asking if not each.nodeid.startswith(NEED_SESSION)}
     if elsewhere:
         raise pytest.UsageError(f"NEED_SESSION lacks {', '.join(sorted(elsewhere))}")
+
+
+@pytest.fixture(autouse=True)
+def _log_as_before() -> Iterator[None]:
+    """Give the loggers back as they were: a command in this process sets them for good."""
+    loggers = [logging.getLogger(name) for name in ("pubsub_delta", "py.warnings", "uvicorn")]
+    before = [(each, each.handlers, each.propagate, each.level) for each in loggers]
+    yield
+    for logger, handlers, propagate, level in before:
+        logger.handlers, logger.propagate = handlers, propagate
+        logger.setLevel(level)
 
 
 @pytest.fixture(scope="session")

@@ -307,7 +307,7 @@ def test_what_cannot_be_a_place_for_views_is_refused(store: PubSub) -> None:
         store.create_views("/data/x")
     with pytest.raises(InvalidArgument, match="one of the two is accepted"):
         store.create_views("bi", temporary=True)
-    with pytest.raises(InvalidArgument, match="schema= names the schema"):
+    with pytest.raises(InvalidArgument, match="schema: it is not given"):
         store.create_views(temporary=False)
     with pytest.raises(InvalidArgument, match="prefix: 'a-b'"):
         store.create_views(prefix="a-b")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 from collections.abc import Iterator
 
@@ -11,17 +10,6 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile("unit", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unit")
-
-
-@pytest.fixture(autouse=True)
-def _log_as_before() -> Iterator[None]:
-    """Give the loggers back as they were: ``serve`` in this process sets them for good."""
-    loggers = [logging.getLogger(name) for name in ("pubsub_delta", "py.warnings", "uvicorn")]
-    before = [(each, each.handlers, each.propagate, each.level) for each in loggers]
-    yield
-    for logger, handlers, propagate, level in before:
-        logger.handlers, logger.propagate = handlers, propagate
-        logger.setLevel(level)
 
 
 @pytest.fixture

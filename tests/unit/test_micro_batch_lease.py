@@ -55,7 +55,7 @@ class Held:
             def wait_for(self, predicate: Callable[[], T], timeout: float | None = None) -> T:
                 if self.turns == TURNS:
                     turned.set()
-                    return super().wait_for(predicate, PATIENCE)
+                    return super().wait_for(predicate, PATIENCE if timeout else 0)
                 self.turns += 1
                 clock.advance(timeout or 0)
                 return predicate()
