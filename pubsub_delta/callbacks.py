@@ -312,6 +312,8 @@ class Callbacks:
 
     def _dropped(self, calls: list[_Call]) -> None:
         """Drop messages that are no longer outstanding."""
+        if not calls:
+            return
         self._ready = _outstanding(self._ready)
         for key in {call.key for call in calls if call.key}:
             self._waiting[key] = _outstanding(self._waiting[key])

@@ -13,12 +13,12 @@ import warnings
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 from pubsub_delta.errors import FailedPrecondition, first_line
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 Sessions: TypeAlias = "SparkSession | Callable[[], SparkSession] | None"
 """A session, a function that starts one on first use, or None for a store without Spark."""
@@ -261,6 +261,15 @@ def _not_installed(package: str) -> FailedPrecondition:
 def is_remote(spark: SparkSession) -> bool:
     """Return whether a session is a Spark Connect session."""
     return type(spark).__module__.startswith("pyspark.sql.connect.")
+
+
+def is_dataframe(what: object) -> TypeGuard[DataFrame]:
+    """Return whether an object is a DataFrame, of Spark or of Spark Connect.
+
+    Its class is asked: a Column has every attribute, and the schema is a question to the server.
+    """
+    kind = type(what)
+    return hasattr(kind, "sparkSession") and hasattr(kind, "schema")
 
 
 def runs_on_databricks() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -20,6 +20,7 @@ from pubsub_delta.policy.delivery import Outcomes
 from pubsub_delta.policy.fields import check_new_deadline
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import AckResult, Subscription
+from pubsub_delta.session import is_dataframe
 from pubsub_delta.tables.arrow_types import is_text
 from pubsub_delta.tables.store import Tables
 
@@ -124,7 +125,7 @@ def _read(ack_ids: AckIds, subscription: Subscription) -> AckTargets:
         return ack_ids
     if isinstance(ack_ids, (str, bytes)):
         raise InvalidArgument(f"ack_ids: {ack_ids!r} is a single text; pass a list of ack ids")
-    if _is_frame(ack_ids):
+    if is_dataframe(ack_ids):
         return _read_frame(ack_ids, subscription)
     if isinstance(ack_ids, (pa.Table, pa.RecordBatch)):
         ack_ids = _ack_id_column(ack_ids)
@@ -154,11 +155,6 @@ def _read(ack_ids: AckIds, subscription: Subscription) -> AckTargets:
     )
     positions = {lease: Positions.of(each) for lease, each in found.items()}
     return AckTargets(subscription.uid, positions, Ids.of(foreign))
-
-
-def _is_frame(ack_ids: Any) -> TypeGuard[DataFrame]:
-    kind = type(ack_ids)  # a Column has every attribute that it is asked for
-    return hasattr(kind, "sparkSession") and hasattr(kind, "schema")
 
 
 def _ack_id_column(table: pa.Table | pa.RecordBatch) -> pa.Array | pa.ChunkedArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -17,6 +17,7 @@ from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.schemas.validation import SchemaValidator
 from pubsub_delta.policy.transactions import OWN
 from pubsub_delta.resources import Topic
+from pubsub_delta.session import is_dataframe
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.messages.commits import Commit
 from pubsub_delta.tables.messages.messages import Messages
@@ -128,7 +129,7 @@ def publish(
         assert idempotency_id is not None
         return earlier(messages, publish_id, idempotency_id, partial(_has_messages, what))
     validator = validator_of(tables, topic)
-    if _is_frame(what):
+    if is_dataframe(what):
         landed = _publish_frame(
             messages, what, now, publish_id, idempotency_id, order_by, validator
         )
@@ -156,7 +157,7 @@ def check_messages(tables: Tables, topic: Topic | None, frame: DataFrame) -> Dat
     By the rules of all topics, and the schema of a topic as it is now. FailedPrecondition if that
     was deleted; InvalidArgument for what is no DataFrame of messages.
     """
-    if not _is_frame(frame):
+    if not is_dataframe(frame):
         raise InvalidArgument(f"messages: a {type(frame).__name__}; a DataFrame is accepted")
     from pubsub_delta.tables.lanes.spark import publishing  # this is what needs Spark
 
@@ -225,11 +226,6 @@ def check_received(tables: Tables, name: str, uid: str) -> None:
             f"topic {name} was deleted meanwhile, and no subscription is left to get the "
             "messages; create the topic again and publish them again"
         )
-
-
-def _is_frame(what: object) -> TypeGuard[DataFrame]:
-    kind = type(what)  # a Column has every attribute that it is asked for
-    return hasattr(kind, "sparkSession") and hasattr(kind, "schema")
 
 
 _FIRST_PARTITIONS = 1024
@@ -357,7 +353,7 @@ def earlier(
 
 def _has_messages(what: object) -> bool:
     """Return whether a publish has messages: only a DataFrame may have none."""
-    return not (_is_frame(what) and what.isEmpty())
+    return not (is_dataframe(what) and what.isEmpty())
 
 
 def _had_no_messages(messages: Messages, publish: Commit) -> bool:

@@ -44,17 +44,10 @@ BUGS_OF_A_READER_OF_OPERATION = (
     ),
     Bug(
         "a-column-is-a-dataframe",
-        "publish of a Column ends in an error of Spark's that names no argument.",
-        "operations/publish.py",
-        "    kind = type(what)  # a Column has every attribute that it is asked for\n",
+        "publish or an acknowledgement of a Column ends in an error that names no argument.",
+        "session.py",
+        "    kind = type(what)\n",
         "    kind = what\n",
-    ),
-    Bug(
-        "ack-ids-of-a-column",
-        "An acknowledgement of a Column ends in an error of Spark's that names no argument.",
-        "operations/acknowledge.py",
-        "    kind = type(ack_ids)  # a Column has every attribute that it is asked for\n",
-        "    kind = ack_ids\n",
     ),
     Bug(
         "the-root-of-a-disk-is-a-checkpoint",

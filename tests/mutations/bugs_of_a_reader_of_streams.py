@@ -55,20 +55,6 @@ BUGS_OF_A_READER_OF_STREAMS = (
         "",
     ),
     Bug(
-        "published-frame-asks-a-closed-session",
-        "A publish of a DataFrame whose session was closed ends in an error of pyspark.",
-        "operations/publish.py",
-        "    kind = type(what)  #",
-        "    kind = what  #",
-    ),
-    Bug(
-        "acknowledged-frame-asks-a-closed-session",
-        "An ack of a DataFrame whose session was closed ends in an error of pyspark.",
-        "operations/acknowledge.py",
-        "    kind = type(ack_ids)  #",
-        "    kind = ack_ids  #",
-    ),
-    Bug(
         "ack-ids-of-a-closed-session",
         "The columns of a DataFrame of ack ids, whose session was closed, are an error of pyspark.",
         "tables/lanes/spark/frames.py",

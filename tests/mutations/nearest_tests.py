@@ -104,7 +104,13 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/lanes/choice.py": ("lanes_choice", "tables_in_memory"),
     "tables/lanes/s3_writers.py": ("lanes_choice",),
-    "session.py": ("session_settings", "no_jvm", "dependencies", "storage_settings"),
+    "session.py": (
+        "wrong_arguments",
+        "session_settings",
+        "no_jvm",
+        "dependencies",
+        "storage_settings",
+    ),
     "operations/iam.py": ("server_iam",),
     "delivery/consuming.py": (
         "protocol/test_outages",
