@@ -12,6 +12,7 @@ from pubsub_delta.cli.application import App
 from pubsub_delta.cli.formats import KINDS, parse_format
 from pubsub_delta.cli.times import parse_duration
 from pubsub_delta.errors import InvalidArgument, Unimplemented
+from pubsub_delta.jobs.option_groups import options
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -262,15 +263,12 @@ def list_option(*names: str, help: str, required: bool = False) -> Callable[[F],
     )
 
 
-def label_options(command: F) -> F:
-    """Add the options that change labels."""
-    for option in (
-        list_option("--remove-labels", help="Keys of labels to remove."),
-        click.option("--clear-labels", is_flag=True, help="Remove all labels."),
-        pairs_option("--update-labels", help="Labels to set."),
-    ):
-        command = option(command)
-    return command
+label_options = options(
+    pairs_option("--update-labels", help="Labels to set."),
+    click.option("--clear-labels", is_flag=True, help="Remove all labels."),
+    list_option("--remove-labels", help="Keys of labels to remove."),
+)
+"""The options that change labels."""
 
 
 def mutually_exclusive(**given: object) -> None:

@@ -11,10 +11,11 @@ import click
 from click.core import ParameterSource
 
 from pubsub_delta.cli.application import App
-from pubsub_delta.cli.arguments import F, Switch
+from pubsub_delta.cli.arguments import Switch
 from pubsub_delta.cli.commands import Command
 from pubsub_delta.cli.token_files import read_token
 from pubsub_delta.clock import SystemClock
+from pubsub_delta.jobs.option_groups import F, options
 
 if TYPE_CHECKING:  # the extra is needed where a console is asked for only
     from pubsub_delta.console.middleware import SecurityMiddleware
@@ -30,7 +31,7 @@ def access_options(prefix: str = "") -> Callable[[F], F]:
     def described(text: str) -> str:
         return f"Of the console: {text[0].lower()}{text[1:]}" if prefix else text
 
-    options = (
+    return options(
         click.option(
             f"--{prefix}host",
             default="localhost",
@@ -57,13 +58,6 @@ def access_options(prefix: str = "") -> Callable[[F], F]:
             help=described("Show everything, and permit no change."),
         ),
     )
-
-    def add(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
 
 
 def console_access(options: Mapping[str, Any], prefix: str = "") -> ConsoleAccess:

@@ -19,8 +19,6 @@ from pubsub_delta.resources import Message
 if TYPE_CHECKING:  # commands with --endpoint do not import it
     from pubsub_delta.client import PubSub
 
-pass_app = click.make_pass_decorator(App)
-
 BACKLOG = f"table[box]({MESSAGE_COLUMNS},state)"
 
 
@@ -30,7 +28,7 @@ _ack_ids = list_option("--ack-ids", help="Ack ids, as pull prints them.", requir
 @click.command("ack", cls=Command, examples=["subscriptions ack delays --ack-ids=ID1,ID2"])
 @click.argument("subscription", type=SUBSCRIPTION)
 @_ack_ids
-@pass_app
+@click.pass_obj
 def ack(app: App, subscription: str, ack_ids: list[str]) -> None:
     """Acknowledge deliveries, so that their messages do not come again."""
     name = app.subscription(subscription)
@@ -57,7 +55,7 @@ def ack(app: App, subscription: str, ack_ids: list[str]) -> None:
 @click.option(
     "--ack-deadline", type=int, required=True, help="Seconds from now: 1 to 600; 0 is a nack."
 )
-@pass_app
+@click.pass_obj
 def modify_message_ack_deadline(
     app: App, subscription: str, ack_ids: list[str], ack_deadline: int
 ) -> None:
@@ -95,7 +93,7 @@ def modify_message_ack_deadline(
     "--snapshot", type=SNAPSHOT, help="Make exactly the messages of this snapshot unacknowledged."
 )
 @click.option("--snapshot-project", help="The project of the snapshot.")
-@pass_app
+@click.pass_obj
 def seek(
     app: App,
     subscription: str,
@@ -128,7 +126,7 @@ def seek(
     help="The largest number of messages.",
 )
 @selection_options
-@pass_app
+@click.pass_obj
 def backlog(app: App, subscription: str, limit: int) -> None:
     """Show unacknowledged messages, oldest first, without leasing them."""
     name = app.subscription(subscription)

@@ -41,7 +41,7 @@ TO_TRY = (
 
 @click.command("demo", cls=Command, examples=["demo", "demo /tmp/flights"])
 @click.argument("directory", type=click.Path(file_okay=False, path_type=Path), required=False)
-@click.make_pass_decorator(App)
+@click.pass_obj
 def demo(app: App, directory: Path | None) -> None:
     """Create a store with example data in a new directory, and print commands to try on it.
 

@@ -21,7 +21,7 @@ SYMBOLS = {"ok": "✓", "warning": "!", "problem": "✗"}
 @click.command(
     "doctor", cls=Command, examples=["doctor --root=./pubsub", "doctor --endpoint=localhost:8085"]
 )
-@click.make_pass_decorator(App)
+@click.pass_obj
 def doctor(app: App) -> None:
     """Check versions, storage and locks, and that every table of the store can be read.
 

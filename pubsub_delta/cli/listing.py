@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import click
@@ -10,9 +11,9 @@ import click
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import FilterType, KeysType, LimitType
 from pubsub_delta.cli.service import Service
+from pubsub_delta.jobs.option_groups import options
 from pubsub_delta.resources import Page
 
-F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 
@@ -23,56 +24,43 @@ def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     return value
 
 
-def selection_options(command: F) -> F:
-    """Add --filter, --sort-by and --page-size."""
-    for option in (
-        click.option(
-            "--page-size",
-            type=LimitType(),
-            callback=_keep,
-            expose_value=False,
-            help="The number of rows of a table, before the next table begins.",
-        ),
-        click.option(
-            "--sort-by",
-            type=KeysType(),
-            callback=_keep,
-            expose_value=False,
-            help="Keys to sort by: topic,~name; ~ reverses the order.",
-        ),
-        click.option(
-            "--filter",
-            type=FilterType(),
-            callback=_keep,
-            expose_value=False,
-            help=(
-                "The filter of results, as in `gcloud topic filters`: name:my* AND labels.env=prod."
-            ),
-        ),
-    ):
-        command = option(command)
-    return command
+_kept_option = partial(click.option, callback=_keep, expose_value=False)
+
+selection_options = options(
+    _kept_option(
+        "--filter",
+        type=FilterType(),
+        help=("The filter of results, as in `gcloud topic filters`: name:my* AND labels.env=prod."),
+    ),
+    _kept_option(
+        "--sort-by",
+        type=KeysType(),
+        help="Keys to sort by: topic,~name; ~ reverses the order.",
+    ),
+    _kept_option(
+        "--page-size",
+        type=LimitType(),
+        help="The number of rows of a table, before the next table begins.",
+    ),
+)
+"""Adds --filter, --sort-by and --page-size."""
 
 
-def listing_options(command: F) -> F:
-    """Add the options of a listing of resources."""
-    for option in (
-        click.option(
-            "--uri",
-            is_flag=True,
-            callback=_keep,
-            expose_value=False,
-            help="Print only the URI of each resource, as Google writes it.",
-        ),
-        click.option(
-            "--limit",
-            type=LimitType(),
-            callback=_keep,
-            help="The largest number of results. Default: unlimited.",
-        ),
-    ):
-        command = option(command)
-    return selection_options(command)
+listing_options = options(
+    selection_options,
+    click.option(
+        "--limit",
+        type=LimitType(),
+        callback=_keep,
+        help="The largest number of results. Default: unlimited.",
+    ),
+    _kept_option(
+        "--uri",
+        is_flag=True,
+        help="Print only the URI of each resource, as Google writes it.",
+    ),
+)
+"""The options of a listing of resources."""
 
 
 def list_all(

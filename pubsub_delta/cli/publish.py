@@ -111,7 +111,7 @@ def _keep_format(ctx: click.Context, _: click.Parameter, value: str | None) -> s
 @click.option(
     "--base64", is_flag=True, help="With --format=jsonl: data is in base64, as a pull prints it."
 )
-@click.make_pass_decorator(App)
+@click.pass_obj
 def publish(
     app: App,
     topic: str,

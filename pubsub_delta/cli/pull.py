@@ -93,7 +93,7 @@ class _Wait(Switch):
     help="A new file for the messages: .jsonl, .csv or .parquet.",
 )
 @selection_options
-@click.make_pass_decorator(App)
+@click.pass_obj
 def pull(
     app: App,
     subscription: str,

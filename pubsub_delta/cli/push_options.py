@@ -2,46 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from pubsub_delta.cli.arguments import Switch
+from pubsub_delta.jobs.option_groups import options
 from pubsub_delta.resources import NoWrapper, OidcToken, PushConfig
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def push_options(command: F) -> F:
-    """Add the options of push delivery."""
-    for option in (
-        click.option(
-            "--push-no-wrapper-write-metadata",
-            cls=Switch,
-            help="With --push-no-wrapper: send id, time, key and attributes as headers.",
-        ),
-        click.option(
-            "--push-no-wrapper", cls=Switch, help="Push the bare data, without JSON around it."
-        ),
-        click.option(
-            "--push-auth-token-audience",
-            metavar="AUDIENCE",
-            help="The audience of the token. Default: the endpoint.",
-        ),
-        click.option(
-            "--push-auth-service-account",
-            metavar="EMAIL",
-            help="The account in the token that push requests carry.",
-        ),
-        click.option(
-            "--push-endpoint",
-            metavar="URL",
-            help="The URL to which a running server pushes messages; empty for pull.",
-        ),
-    ):
-        command = option(command)
-    return command
+push_options = options(
+    click.option(
+        "--push-endpoint",
+        metavar="URL",
+        help="The URL to which a running server pushes messages; empty for pull.",
+    ),
+    click.option(
+        "--push-auth-service-account",
+        metavar="EMAIL",
+        help="The account in the token that push requests carry.",
+    ),
+    click.option(
+        "--push-auth-token-audience",
+        metavar="AUDIENCE",
+        help="The audience of the token. Default: the endpoint.",
+    ),
+    click.option(
+        "--push-no-wrapper", cls=Switch, help="Push the bare data, without JSON around it."
+    ),
+    click.option(
+        "--push-no-wrapper-write-metadata",
+        cls=Switch,
+        help="With --push-no-wrapper: send id, time, key and attributes as headers.",
+    ),
+)
+"""The options of push delivery."""
 
 
 def push_fields(given: dict[str, Any]) -> dict[str, Any]:

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 import click
 
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import SCHEMA
+from pubsub_delta.jobs.option_groups import options
 from pubsub_delta.schemas import Encoding, SchemaSettings
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def schema_options(command: F) -> F:
-    """Add the options of a schema to a command."""
-    for option in (
-        click.option("--last-revision-id", help="The last revision that messages may fit."),
-        click.option("--first-revision-id", help="The first revision that messages may fit."),
-        click.option("--schema-project", help="The project of the schema."),
-        click.option(
-            "--message-encoding",
-            type=click.Choice(["json", "binary"], case_sensitive=False),
-            help="The encoding of the data of messages.",
-        ),
-        click.option(
-            "--schema", type=SCHEMA, help="The schema that the data of messages must fit."
-        ),
-    ):
-        command = option(command)
-    return command
+schema_options = options(
+    click.option("--schema", type=SCHEMA, help="The schema that the data of messages must fit."),
+    click.option(
+        "--message-encoding",
+        type=click.Choice(["json", "binary"], case_sensitive=False),
+        help="The encoding of the data of messages.",
+    ),
+    click.option("--schema-project", help="The project of the schema."),
+    click.option("--first-revision-id", help="The first revision that messages may fit."),
+    click.option("--last-revision-id", help="The last revision that messages may fit."),
+)
+"""The options of a schema to a command."""
 
 
 def schema_settings(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
@@ -14,13 +12,11 @@ from pubsub_delta.cli.commands import Group
 from pubsub_delta.cli.listing import list_all, listing_options
 from pubsub_delta.cli.rest import schema_record
 from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.jobs.option_groups import options
 from pubsub_delta.names import revision_name
 from pubsub_delta.policy.schemas.revisions import LARGEST_DEFINITION
 from pubsub_delta.schemas import SchemaType
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-pass_app = click.make_pass_decorator(App)
 TYPES = ("avro", "protocol-buffer")
 ENCODINGS = ("json", "binary")
 
@@ -33,22 +29,16 @@ schemas = Group(
     ],
 )
 
-_type = click.option(
-    "--type",
-    "type_",
-    type=click.Choice(TYPES, case_sensitive=False),
-    help="The type of the definition.",
+_definition_options = options(
+    click.option(
+        "--type",
+        "type_",
+        type=click.Choice(TYPES, case_sensitive=False),
+        help="The type of the definition.",
+    ),
+    click.option("--definition", help="The text of the definition."),
+    click.option("--definition-file", metavar="FILE", help="The file with the definition."),
 )
-
-
-def _definition_options(command: F) -> F:
-    for option in (
-        click.option("--definition-file", metavar="FILE", help="The file with the definition."),
-        click.option("--definition", help="The text of the definition."),
-        _type,
-    ):
-        command = option(command)
-    return command
 
 
 @schemas.command(
@@ -61,7 +51,7 @@ def _definition_options(command: F) -> F:
 )
 @click.argument("schema")
 @_definition_options
-@pass_app
+@click.pass_obj
 def create(
     app: App, schema: str, type_: str | None, definition: str | None, definition_file: str | None
 ) -> None:
@@ -78,7 +68,7 @@ def create(
 )
 @click.argument("schema", type=SCHEMA)
 @_definition_options
-@pass_app
+@click.pass_obj
 def commit(
     app: App, schema: str, type_: str | None, definition: str | None, definition_file: str | None
 ) -> None:
@@ -95,7 +85,7 @@ def commit(
 @click.option(
     "--revision-id", required=True, help="The revision whose definition becomes the newest again."
 )
-@pass_app
+@click.pass_obj
 def rollback(app: App, schema: str, revision_id: str) -> None:
     """Add a revision with the definition of an earlier one."""
     name = app.schema(schema)
@@ -108,7 +98,7 @@ def rollback(app: App, schema: str, revision_id: str) -> None:
     "describe", examples=["schemas describe states", "schemas describe states@0a0b0c0d"]
 )
 @click.argument("schema", type=SCHEMA)
-@pass_app
+@click.pass_obj
 def describe(app: App, schema: str) -> None:
     """Show a schema: its newest revision, or the named one."""
     name = _revision(app, schema)
@@ -117,7 +107,7 @@ def describe(app: App, schema: str) -> None:
 
 @schemas.command("list", examples=["schemas list --format='value(name)'"])
 @listing_options
-@pass_app
+@click.pass_obj
 def list_(app: App, limit: int | None) -> None:
     """List the schemas of the project."""
     found = list_all(app, lambda store, token: store.list_schemas(page_token=token), limit)
@@ -127,7 +117,7 @@ def list_(app: App, limit: int | None) -> None:
 @schemas.command("list-revisions", examples=["schemas list-revisions states"])
 @click.argument("schema", type=SCHEMA)
 @listing_options
-@pass_app
+@click.pass_obj
 def list_revisions(app: App, schema: str, limit: int | None) -> None:
     """List the revisions of a schema, the newest first."""
     name = app.schema(schema)
@@ -139,7 +129,7 @@ def list_revisions(app: App, schema: str, limit: int | None) -> None:
 
 @schemas.command("delete", examples=["schemas delete states --quiet"])
 @click.argument("schema", type=SCHEMA, nargs=-1, required=True)
-@pass_app
+@click.pass_obj
 def delete(app: App, schema: tuple[str, ...]) -> None:
     """Delete schemas with their revisions; publishing to their topics is then refused."""
     app.delete_each("schema", schema, app.schema, lambda store, name: store.delete_schema(name))
@@ -147,7 +137,7 @@ def delete(app: App, schema: tuple[str, ...]) -> None:
 
 @schemas.command("delete-revision", examples=["schemas delete-revision states@0a0b0c0d --quiet"])
 @click.argument("schema", type=SCHEMA)
-@pass_app
+@click.pass_obj
 def delete_revision(app: App, schema: str) -> None:
     """Delete a revision of a schema; to delete the only one, delete the schema."""
     name = _revision(app, schema)
@@ -161,7 +151,7 @@ def delete_revision(app: App, schema: str) -> None:
     examples=["schemas validate-schema --type=avro --definition-file=states.avsc"],
 )
 @_definition_options
-@pass_app
+@click.pass_obj
 def validate_schema(
     app: App, type_: str | None, definition: str | None, definition_file: str | None
 ) -> None:
@@ -187,7 +177,7 @@ def validate_schema(
 )
 @click.option("--schema-name", type=SCHEMA, help="The schema, perhaps with @ and a revision.")
 @_definition_options
-@pass_app
+@click.pass_obj
 def validate_message(
     app: App,
     message: str,

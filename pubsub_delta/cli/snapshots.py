@@ -22,8 +22,6 @@ from pubsub_delta.cli.commands import Group
 from pubsub_delta.cli.listing import list_all, listing_options
 from pubsub_delta.cli.rest import listed_snapshot_record, metrics_record, snapshot_record
 
-pass_app = click.make_pass_decorator(App)
-
 LISTED = (
     "table[box](projectId:label=PROJECT,snapshotId:label=SNAPSHOT,topicId:label=TOPIC,"
     "expireTime:label=EXPIRE_TIME)"
@@ -47,7 +45,7 @@ snapshots = Group(
 )
 @click.option("--subscription-project", help="The project of the subscription.")
 @pairs_option("--labels", help="Labels of the new snapshot.")
-@pass_app
+@click.pass_obj
 def create(
     app: App,
     snapshot: tuple[str, ...],
@@ -71,7 +69,7 @@ def create(
 @click.argument("snapshot", type=SNAPSHOT)
 @click.option("--expire-time", type=TimeType(), help="The time at which the snapshot expires.")
 @label_options
-@pass_app
+@click.pass_obj
 def update(
     app: App,
     snapshot: str,
@@ -103,7 +101,7 @@ def update(
 
 @snapshots.command("describe", examples=["snapshots describe before-deploy"])
 @click.argument("snapshot", type=SNAPSHOT)
-@pass_app
+@click.pass_obj
 def describe(app: App, snapshot: str) -> None:
     """Show a snapshot."""
     name = app.snapshot(snapshot)
@@ -112,7 +110,7 @@ def describe(app: App, snapshot: str) -> None:
 
 @snapshots.command("list", examples=["snapshots list --format='table(name,expireTime)'"])
 @listing_options
-@pass_app
+@click.pass_obj
 def list_(app: App, limit: int | None) -> None:
     """List the snapshots of the project."""
     found = list_all(app, lambda store, token: store.list_snapshots(page_token=token), limit)
@@ -121,7 +119,7 @@ def list_(app: App, limit: int | None) -> None:
 
 @snapshots.command("delete", examples=["snapshots delete before-deploy --quiet"])
 @click.argument("snapshot", type=SNAPSHOT, nargs=-1, required=True)
-@pass_app
+@click.pass_obj
 def delete(app: App, snapshot: tuple[str, ...]) -> None:
     """Delete snapshots, and the messages that only they held."""
     app.delete_each(
@@ -132,7 +130,7 @@ def delete(app: App, snapshot: tuple[str, ...]) -> None:
 @snapshots.command("metrics", examples=["snapshots metrics before-deploy"])
 @click.argument("snapshot", type=SNAPSHOT)
 @exact_option
-@pass_app
+@click.pass_obj
 def metrics(app: App, snapshot: str, exact: bool) -> None:
     """Show a snapshot's metrics, under Google's names."""
     name = app.snapshot(snapshot)

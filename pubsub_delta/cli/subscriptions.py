@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -29,16 +28,13 @@ from pubsub_delta.cli.partial_updates import Part
 from pubsub_delta.cli.push_options import push_fields, push_options
 from pubsub_delta.cli.rest import metrics_record, subscription_record
 from pubsub_delta.cli.table_options import table_fields, table_options
+from pubsub_delta.jobs.option_groups import options
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
     RetryPolicy,
     Subscription,
 )
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-pass_app = click.make_pass_decorator(App)
 
 subscriptions = Group(
     "subscriptions",
@@ -64,50 +60,41 @@ UNCHANGED_OPTIONS = ("ack_deadline", "retain_acked_messages", "enable_exactly_on
 """Options whose values are fields; only the first has another name."""
 
 
-def subscription_options(command: F) -> F:
-    """Add the options of both ``create`` and ``update``."""
-    for option in (
-        click.option(
-            "--max-retry-delay", type=DurationType(), help="The longest wait. Default: 600s."
-        ),
-        click.option(
-            "--min-retry-delay",
-            type=DurationType(),
-            help="How long a message waits after a failure; doubles each time. Default: 10s.",
-        ),
-        click.option(
-            "--max-delivery-attempts",
-            type=int,
-            help="The largest number of delivery attempts: 5 to 100.",
-        ),
-        click.option("--dead-letter-topic-project", help="The project of that topic."),
-        click.option(
-            "--dead-letter-topic", type=TOPIC, help="The topic for messages that failed too often."
-        ),
-        click.option(
-            "--enable-exactly-once-delivery", cls=Switch, help="Make successful acks final."
-        ),
-        click.option(
-            "--expiration-period",
-            type=DurationType("never"),
-            help="The idle time after which it is deleted, or never. Default: 31d.",
-        ),
-        click.option(
-            "--retain-acked-messages",
-            cls=Switch,
-            help="Keep acknowledged messages, so that a seek can restore them.",
-        ),
-        click.option(
-            "--message-retention-duration",
-            type=DurationType("default"),
-            help="How long a message is kept: 10m to 31d. Default: 7d.",
-        ),
-        click.option(
-            "--ack-deadline", type=int, help="The length of a lease in seconds: 10 to 600."
-        ),
-    ):
-        command = option(command)
-    return command
+subscription_options = options(
+    click.option("--ack-deadline", type=int, help="The length of a lease in seconds: 10 to 600."),
+    click.option(
+        "--message-retention-duration",
+        type=DurationType("default"),
+        help="How long a message is kept: 10m to 31d. Default: 7d.",
+    ),
+    click.option(
+        "--retain-acked-messages",
+        cls=Switch,
+        help="Keep acknowledged messages, so that a seek can restore them.",
+    ),
+    click.option(
+        "--expiration-period",
+        type=DurationType("never"),
+        help="The idle time after which it is deleted, or never. Default: 31d.",
+    ),
+    click.option("--enable-exactly-once-delivery", cls=Switch, help="Make successful acks final."),
+    click.option(
+        "--dead-letter-topic", type=TOPIC, help="The topic for messages that failed too often."
+    ),
+    click.option("--dead-letter-topic-project", help="The project of that topic."),
+    click.option(
+        "--max-delivery-attempts",
+        type=int,
+        help="The largest number of delivery attempts: 5 to 100.",
+    ),
+    click.option(
+        "--min-retry-delay",
+        type=DurationType(),
+        help="How long a message waits after a failure; doubles each time. Default: 10s.",
+    ),
+    click.option("--max-retry-delay", type=DurationType(), help="The longest wait. Default: 600s."),
+)
+"""The options of both ``create`` and ``update``."""
 
 
 @subscriptions.command(
@@ -132,7 +119,7 @@ def subscription_options(command: F) -> F:
 @click.option("--message-filter", default="", help="The messages to deliver, by their attributes.")
 @click.option("--enable-message-ordering", cls=Switch, help="Deliver a key's messages in order.")
 @pairs_option("--labels", help="Labels of the new subscription.")
-@pass_app
+@click.pass_obj
 def create(
     app: App,
     /,
@@ -187,7 +174,7 @@ def create(
 )
 @click.option("--clear-retry-policy", is_flag=True, help="Redeliver failed messages at once.")
 @label_options
-@pass_app
+@click.pass_obj
 def update(
     app: App,
     /,
@@ -242,7 +229,7 @@ def update(
 )
 @click.argument("subscription", type=SUBSCRIPTION)
 @push_options
-@pass_app
+@click.pass_obj
 def modify_push_config(app: App, /, subscription: str, **given: Any) -> None:
     """Let a running server push the messages of a subscription, or let clients pull them again."""
     fields = push_fields(given)
@@ -256,7 +243,7 @@ def modify_push_config(app: App, /, subscription: str, **given: Any) -> None:
 
 @subscriptions.command("describe", examples=["subscriptions describe delays"])
 @click.argument("subscription", type=SUBSCRIPTION)
-@pass_app
+@click.pass_obj
 def describe(app: App, subscription: str) -> None:
     """Show a subscription."""
     name = app.subscription(subscription)
@@ -265,7 +252,7 @@ def describe(app: App, subscription: str) -> None:
 
 @subscriptions.command("list", examples=["subscriptions list --format='table(name,topic)'"])
 @listing_options
-@pass_app
+@click.pass_obj
 def list_(app: App, limit: int | None) -> None:
     """List the subscriptions of the project."""
     found = list_all(app, lambda store, token: store.list_subscriptions(page_token=token), limit)
@@ -274,7 +261,7 @@ def list_(app: App, limit: int | None) -> None:
 
 @subscriptions.command("delete", examples=["subscriptions delete delays --quiet"])
 @click.argument("subscription", type=SUBSCRIPTION, nargs=-1, required=True)
-@pass_app
+@click.pass_obj
 def delete(app: App, subscription: tuple[str, ...]) -> None:
     """Delete subscriptions and their backlogs."""
     app.delete_each(
@@ -288,7 +275,7 @@ def delete(app: App, subscription: tuple[str, ...]) -> None:
 @subscriptions.command("metrics", examples=["subscriptions metrics delays --format=json"])
 @click.argument("subscription", type=SUBSCRIPTION)
 @exact_option
-@pass_app
+@click.pass_obj
 def metrics(app: App, subscription: str, exact: bool) -> None:
     """Show a subscription's metrics, under Google's names."""
     name = app.subscription(subscription)

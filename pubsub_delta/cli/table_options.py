@@ -2,51 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from pubsub_delta.cli.arguments import Switch, mutually_exclusive
+from pubsub_delta.jobs.option_groups import options
 from pubsub_delta.policy.table_configs import SWITCHES
 from pubsub_delta.table_config import TableConfig
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def table_options(command: F) -> F:
-    """Add the options of the table and its columns."""
-    for option in (
-        click.option(
-            "--drop-unknown-fields",
-            cls=Switch,
-            help="With a schema: leave out fields without a column.",
-        ),
-        click.option(
-            "--write-metadata",
-            cls=Switch,
-            help="Write subscription_name, message_id, publish_time and attributes, too.",
-        ),
-        click.option(
-            "--use-table-schema",
-            cls=Switch,
-            help="The data is JSON, and its members are the columns.",
-        ),
-        click.option(
-            "--use-topic-schema",
-            cls=Switch,
-            help="The fields of the topic's schema are the columns.",
-        ),
-        click.option(
-            "--table",
-            "--bigquery-table",
-            "table",
-            metavar="TABLE",
-            help="The Delta table that messages are written to: project.dataset.table, or a path.",
-        ),
-    ):
-        command = option(command)
-    return command
+table_options = options(
+    click.option(
+        "--table",
+        "--bigquery-table",
+        "table",
+        metavar="TABLE",
+        help="The Delta table that messages are written to: project.dataset.table, or a path.",
+    ),
+    click.option(
+        "--use-topic-schema",
+        cls=Switch,
+        help="The fields of the topic's schema are the columns.",
+    ),
+    click.option(
+        "--use-table-schema",
+        cls=Switch,
+        help="The data is JSON, and its members are the columns.",
+    ),
+    click.option(
+        "--write-metadata",
+        cls=Switch,
+        help="Write subscription_name, message_id, publish_time and attributes, too.",
+    ),
+    click.option(
+        "--drop-unknown-fields",
+        cls=Switch,
+        help="With a schema: leave out fields without a column.",
+    ),
+)
+"""The options of the table and its columns."""
 
 
 def table_fields(given: dict[str, Any], *, clear: bool = False) -> dict[str, Any]:

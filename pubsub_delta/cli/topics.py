@@ -33,8 +33,6 @@ _SUBFIELDS = {
 }
 """The subfields of the schema settings that options change, by option."""
 
-pass_app = click.make_pass_decorator(App)
-
 topics = Group(
     "topics",
     help="Create, show, publish to and delete topics.",
@@ -59,7 +57,7 @@ _retention = click.option(
 @_retention
 @pairs_option("--labels", help="Labels of the new topic.")
 @schema_options
-@pass_app
+@click.pass_obj
 def create(
     app: App,
     /,
@@ -104,7 +102,7 @@ def create(
 @label_options
 @schema_options
 @click.option("--clear-schema-settings", is_flag=True, help="Accept any data.")
-@pass_app
+@click.pass_obj
 def update(
     app: App,
     /,
@@ -155,7 +153,7 @@ def update(
 
 @topics.command("describe", examples=["topics describe flights --format=json"])
 @click.argument("topic", type=TOPIC)
-@pass_app
+@click.pass_obj
 def describe(app: App, topic: str) -> None:
     """Show a topic."""
     name = app.topic(topic)
@@ -164,7 +162,7 @@ def describe(app: App, topic: str) -> None:
 
 @topics.command("list", examples=["topics list --format='value(name)'"])
 @listing_options
-@pass_app
+@click.pass_obj
 def list_(app: App, limit: int | None) -> None:
     """List the topics of the project."""
     found = list_all(app, lambda store, token: store.list_topics(page_token=token), limit)
@@ -173,7 +171,7 @@ def list_(app: App, limit: int | None) -> None:
 
 @topics.command("delete", examples=["topics delete flights delays --quiet"])
 @click.argument("topic", type=TOPIC, nargs=-1, required=True)
-@pass_app
+@click.pass_obj
 def delete(app: App, topic: tuple[str, ...]) -> None:
     """Delete topics; their subscriptions keep their backlog."""
     app.delete_each("topic", topic, app.topic, lambda store, name: store.delete_topic(name))
@@ -182,7 +180,7 @@ def delete(app: App, topic: tuple[str, ...]) -> None:
 @topics.command("list-subscriptions", examples=["topics list-subscriptions flights"])
 @click.argument("topic", type=TOPIC)
 @listing_options
-@pass_app
+@click.pass_obj
 def list_subscriptions(app: App, topic: str, limit: int | None) -> None:
     """List the subscriptions attached to a topic."""
     name = app.topic(topic)
@@ -198,7 +196,7 @@ def list_subscriptions(app: App, topic: str, limit: int | None) -> None:
 @topics.command("list-snapshots", examples=["topics list-snapshots flights"])
 @click.argument("topic", type=TOPIC)
 @listing_options
-@pass_app
+@click.pass_obj
 def list_snapshots(app: App, topic: str, limit: int | None) -> None:
     """List the snapshots of a topic."""
     name = app.topic(topic)
@@ -211,7 +209,7 @@ def list_snapshots(app: App, topic: str, limit: int | None) -> None:
 
 @topics.command("detach-subscription", examples=["topics detach-subscription delays"])
 @click.argument("subscription", type=SUBSCRIPTION, nargs=-1, required=True)
-@pass_app
+@click.pass_obj
 def detach_subscription(app: App, subscription: tuple[str, ...]) -> None:
     """Detach subscriptions for good; their backlogs are dropped."""
 
@@ -226,7 +224,7 @@ def detach_subscription(app: App, subscription: tuple[str, ...]) -> None:
 @topics.command("metrics", examples=["topics metrics flights --format=json"])
 @click.argument("topic", type=TOPIC)
 @exact_option
-@pass_app
+@click.pass_obj
 def metrics(app: App, topic: str, exact: bool) -> None:
     """Show a topic's metrics, under Google's names."""
     name = app.topic(topic)
@@ -248,7 +246,7 @@ HISTORY = "table(version,time,operation,messageCount:label=MESSAGES,publishId)"
     help="The largest number of commits.",
 )
 @selection_options
-@pass_app
+@click.pass_obj
 def history(app: App, topic: str, limit: int) -> None:
     """List a topic's commits, newest first: publishes, deletes and maintenance.
 

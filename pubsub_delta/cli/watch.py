@@ -49,7 +49,7 @@ _FIELDS = (
     type=click.IntRange(min=1),
     help="The number of samples to print. Default: until Ctrl+C.",
 )
-@click.make_pass_decorator(App)
+@click.pass_obj
 def watch(app: App, subscription: str, interval: timedelta, count: int | None) -> None:
     """Show backlog, leases and acks as they change, until Ctrl-C.
 

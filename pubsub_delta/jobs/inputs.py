@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeVar
 
 import click
 from pyspark.sql import Column, DataFrame
@@ -13,8 +11,7 @@ from pyspark.sql import types as T
 
 from pubsub_delta import AlreadyExists, InvalidArgument, PubSub
 from pubsub_delta.jobs import terminal
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+from pubsub_delta.jobs.option_groups import options
 
 LINE = "_pubsub_delta_line"
 """The column of the original JSON object, which is the data of the message."""
@@ -30,65 +27,57 @@ AS_JSON = {
 _NESTED = (T.ArrayType, T.MapType, T.StructType, T.VariantType)
 
 
-def message_options(command: Command) -> Command:
-    """Add the options of the topic, and of the columns of messages."""
-    for option in (
-        click.option("--ordering-key", type=terminal.text, help="The column of the ordering key."),
-        click.option(
-            "--attribute",
-            "attributes",
-            multiple=True,
-            type=terminal.text,
-            help="A column to add as an attribute.",
-        ),
-        click.option(
-            "--data",
-            type=terminal.text,
-            help="The column of the data. Default: all columns, as JSON.",
-        ),
-        click.option("--create-topic", is_flag=True, help="Create the topic if it does not exist."),
-        click.option(
-            "--topic", required=True, type=terminal.text, help="The topic's id or full name."
-        ),
-    ):
-        command = option(command)
-    return command
+message_options = options(
+    click.option("--topic", required=True, type=terminal.text, help="The topic's id or full name."),
+    click.option("--create-topic", is_flag=True, help="Create the topic if it does not exist."),
+    click.option(
+        "--data",
+        type=terminal.text,
+        help="The column of the data. Default: all columns, as JSON.",
+    ),
+    click.option(
+        "--attribute",
+        "attributes",
+        multiple=True,
+        type=terminal.text,
+        help="A column to add as an attribute.",
+    ),
+    click.option("--ordering-key", type=terminal.text, help="The column of the ordering key."),
+)
+"""The options of the topic, and of the columns of messages."""
 
 
-def reading_options(command: Command) -> Command:
-    """Add the options for reading an input."""
-    for option in (
-        click.option(
-            "--bad-records",
-            type=terminal.text,
-            metavar="PATH",
-            help=(
-                "Add bad records to JSON files in this directory, and publish the rest. By "
-                "default a bad record stops the job."
-            ),
+reading_options = options(
+    click.option(
+        "--format",
+        "format_",
+        type=click.Choice(["csv", "json", "parquet", "delta", "table"]),
+        help=(
+            "Default: by the names of the files, or Delta for a Delta table. table: --input "
+            "names a table or view of the catalog."
         ),
-        click.option(
-            "--multiline",
-            is_flag=True,
-            help="Read a JSON file as one array or object, and CSV texts with line breaks.",
+    ),
+    click.option(
+        "--schema",
+        type=terminal.text,
+        help="The columns of CSV, JSON or Parquet files, as in SQL.",
+    ),
+    click.option(
+        "--multiline",
+        is_flag=True,
+        help="Read a JSON file as one array or object, and CSV texts with line breaks.",
+    ),
+    click.option(
+        "--bad-records",
+        type=terminal.text,
+        metavar="PATH",
+        help=(
+            "Add bad records to JSON files in this directory, and publish the rest. By "
+            "default a bad record stops the job."
         ),
-        click.option(
-            "--schema",
-            type=terminal.text,
-            help="The columns of CSV, JSON or Parquet files, as in SQL.",
-        ),
-        click.option(
-            "--format",
-            "format_",
-            type=click.Choice(["csv", "json", "parquet", "delta", "table"]),
-            help=(
-                "Default: by the names of the files, or Delta for a Delta table. table: --input "
-                "names a table or view of the catalog."
-            ),
-        ),
-    ):
-        command = option(command)
-    return command
+    ),
+)
+"""The options for reading an input."""
 
 
 def require(rows: DataFrame, columns: list[str | None]) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 import click
 
-F = TypeVar("F", bound=Callable[..., Any])
+from pubsub_delta.jobs.option_groups import options
 
 DUTIES = ("tables", "dead-letters", "expiration", "retention", "optimize", "vacuum")
 
@@ -23,19 +20,19 @@ def parse_duties(_: click.Context, __: click.Parameter, text: str) -> dict[str, 
     return {duty.replace("-", "_"): duty in duties for duty in DUTIES}
 
 
-def shared_options(command: F) -> F:
-    """Add ``--duties`` and ``--log-retention``."""
-    duties = click.option(
+shared_options = options(
+    click.option(
         "--duties",
         default="tables,dead-letters,expiration,retention",
         show_default=True,
         callback=parse_duties,
         help="The duties to do, separated by commas; optimize and vacuum are accepted, too.",
-    )
-    log_retention = click.option(
+    ),
+    click.option(
         "--log-retention",
         metavar="DURATION",
         help="Remove older commits from the logs of topics, such as 1d; for topics with many "
         "commits.",
-    )
-    return duties(log_retention(command))
+    ),
+)
+"""The options ``--duties`` and ``--log-retention``."""

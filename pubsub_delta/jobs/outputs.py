@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from pyspark.errors import AnalysisException
@@ -13,8 +12,7 @@ from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_
 
 from pubsub_delta import FailedPrecondition, InvalidArgument
 from pubsub_delta.jobs import sources, terminal
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+from pubsub_delta.jobs.option_groups import options
 
 _RACES = re.compile(
     r"(?:ProtocolChanged|MetadataChanged|ConcurrentWrite)Exception"
@@ -52,34 +50,31 @@ MESSAGES = (
 """The columns of ``PulledBatch.df``."""
 
 
-def consuming_options(command: Command) -> Command:
-    """Add the options of the subscription, of the table, and of what is made of its messages."""
-    for option in (
-        click.option(
-            "--merge-schema",
-            is_flag=True,
-            help="Add missing columns to the table. By default they are refused.",
-        ),
-        click.option(
-            "--query",
-            type=terminal.text,
-            help="SQL over {messages}, run for each batch. Default: the messages unchanged.",
-        ),
-        click.option(
-            "--output",
-            required=True,
-            type=terminal.text,
-            help="The Delta table to append to: a path or a name.",
-        ),
-        click.option(
-            "--subscription",
-            required=True,
-            type=terminal.text,
-            help="The subscription's id or full name.",
-        ),
-    ):
-        command = option(command)
-    return command
+consuming_options = options(
+    click.option(
+        "--subscription",
+        required=True,
+        type=terminal.text,
+        help="The subscription's id or full name.",
+    ),
+    click.option(
+        "--output",
+        required=True,
+        type=terminal.text,
+        help="The Delta table to append to: a path or a name.",
+    ),
+    click.option(
+        "--query",
+        type=terminal.text,
+        help="SQL over {messages}, run for each batch. Default: the messages unchanged.",
+    ),
+    click.option(
+        "--merge-schema",
+        is_flag=True,
+        help="Add missing columns to the table. By default they are refused.",
+    ),
+)
+"""The options of the subscription, of the table, and of what is made of its messages."""
 
 
 def check_query(spark: SparkSession, query: str | None) -> None:

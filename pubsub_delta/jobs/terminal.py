@@ -27,13 +27,14 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from pubsub_delta import Aborted, PubSubError, Unavailable, Unknown, local_session
+from pubsub_delta.jobs.option_groups import options
 from pubsub_delta.jobs.signals import raising_at_signals
 from pubsub_delta.jobs.unwritten import drop_unwritten
 
@@ -51,8 +52,6 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/")
 _UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 _SHORT_UNIT = re.compile(r"(?<=\d)[wdhms](?![a-z])")
 """The units of every other duration, as ``60s``, in the words of Spark."""
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class JobConsole(Console):
@@ -115,33 +114,30 @@ def write_summary(path: Path | None, values: Mapping[str, Any]) -> None:
         _print_line("WARNING", f"summary: {path} cannot be written: {error.strerror}")
 
 
-def store_options(command: F) -> F:
-    """Add the options of every job."""
-    for option in (
-        click.option(
-            "--summary",
-            type=click.Path(path_type=Path),
-            callback=check_summary,
-            help="The JSON file for the counts of the run.",
-        ),
-        click.option(
-            "--project",
-            default="local",
-            show_default=True,
-            envvar="PUBSUB_DELTA_PROJECT",
-            show_envvar=True,
-            help="The project of short ids.",
-        ),
-        click.option(
-            "--root",
-            required=True,
-            envvar="PUBSUB_DELTA_ROOT",
-            show_envvar=True,
-            help="The store: a directory, URL or schema.",
-        ),
-    ):
-        command = option(command)
-    return command
+store_options = options(
+    click.option(
+        "--root",
+        required=True,
+        envvar="PUBSUB_DELTA_ROOT",
+        show_envvar=True,
+        help="The store: a directory, URL or schema.",
+    ),
+    click.option(
+        "--project",
+        default="local",
+        show_default=True,
+        envvar="PUBSUB_DELTA_PROJECT",
+        show_envvar=True,
+        help="The project of short ids.",
+    ),
+    click.option(
+        "--summary",
+        type=click.Path(path_type=Path),
+        callback=check_summary,
+        help="The JSON file for the counts of the run.",
+    ),
+)
+"""The options of every job."""
 
 
 def session_if_needed(app_name: str) -> SparkSession | Callable[[], SparkSession]:
@@ -153,30 +149,27 @@ def session_if_needed(app_name: str) -> SparkSession | Callable[[], SparkSession
     return start() if any(name in os.environ for name in _HAVE_STARTED_SPARK) else start
 
 
-def stream_options(command: F) -> F:
-    """Add the options of every streaming job."""
-    for option in (
-        click.option(
-            "--available-now",
-            is_flag=True,
-            help="End when all messages or files of the start are processed.",
-        ),
-        click.option(
-            "--interval",
-            type=text,
-            default="1 second",
-            show_default=True,
-            help="The time between two batches.",
-        ),
-        click.option(
-            "--checkpoint",
-            required=True,
-            type=text,
-            help="A directory or URL that only this query uses.",
-        ),
-    ):
-        command = option(command)
-    return command
+stream_options = options(
+    click.option(
+        "--checkpoint",
+        required=True,
+        type=text,
+        help="A directory or URL that only this query uses.",
+    ),
+    click.option(
+        "--interval",
+        type=text,
+        default="1 second",
+        show_default=True,
+        help="The time between two batches.",
+    ),
+    click.option(
+        "--available-now",
+        is_flag=True,
+        help="End when all messages or files of the start are processed.",
+    ),
+)
+"""The options of every streaming job."""
 
 
 def trigger(interval: str, *, available_now: bool) -> dict[str, Any]:
