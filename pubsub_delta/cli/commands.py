@@ -144,8 +144,8 @@ def global_options() -> list[click.Parameter]:
     ]
 
 
-class Command(click.Command):
-    """A command: an error is one line, and the exit code 1.
+class _DocumentedCommand(click.Command):
+    """A command or a group: with examples in its help, and with the global options.
 
     An own option replaces the global one of the same name.
     """
@@ -157,7 +157,32 @@ class Command(click.Command):
         self.examples = examples
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, list(expand_switches(args, _switches(self))))
+        switches = {n for each in self.params if isinstance(each, Switch) for n in each.opts}
+        return super().parse_args(ctx, list(expand_switches(args, switches)))
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the whole first sentence; listings wrap it."""
+        return super().get_short_help_str(max(limit, 120))
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the own options, and then the global ones."""
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        for title, wanted in (("Options", False), ("Global options", True)):
+            params = [each for each in options if isinstance(each, GlobalOption) == wanted]
+            records = [record for p in params if (record := p.get_help_record(ctx)) is not None]
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+    def format_epilog(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self.examples:
+            with formatter.section("Examples"):
+                for example in self.examples:
+                    formatter.write(f"  pubsub-delta {example}\n")
+
+
+class Command(_DocumentedCommand):
+    """A command: an error is one line, and the exit code 1."""
 
     def invoke(self, ctx: click.Context) -> Any:
         app = ctx.ensure_object(App)
@@ -179,29 +204,11 @@ class Command(click.Command):
             )
         raise click.exceptions.Exit(1)
 
-    def get_short_help_str(self, limit: int = 45) -> str:
-        """Return the whole first sentence; listings wrap it."""
-        return super().get_short_help_str(max(limit, 120))
 
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_options(self, ctx, formatter)
-
-    def format_epilog(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_examples(self.examples, formatter)
-
-
-class Group(click.Group):
+class Group(click.Group, _DocumentedCommand):
     """A group of commands."""
 
     command_class = Command
-
-    def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
-        super().__init__(*args, **more)
-        self.params += global_options()
-        self.examples = examples
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, list(expand_switches(args, _switches(self))))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -211,17 +218,6 @@ class Group(click.Group):
             advice = suggest_command(ctx.find_root().command, self, name)
             raise click.UsageError(f"No such command {name!r}; {advice}", ctx)
         return super().resolve_command(ctx, args)
-
-    def get_short_help_str(self, limit: int = 45) -> str:
-        """Return the whole first sentence; listings wrap it."""
-        return super().get_short_help_str(max(limit, 120))
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_options(self, ctx, formatter)
-        self.format_commands(ctx, formatter)
-
-    def format_epilog(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_examples(self.examples, formatter)
 
 
 class RootGroup(Group):
@@ -260,31 +256,6 @@ class RootGroup(Group):
         if not standalone_mode:
             return result
         sys.exit(result if isinstance(result, int) else 0)
-
-
-def _switches(command: click.Command) -> set[str]:
-    return {name for each in command.params if isinstance(each, Switch) for name in each.opts}
-
-
-def write_options(
-    command: click.Command, ctx: click.Context, formatter: click.HelpFormatter
-) -> None:
-    """Write the own options of a command, and then the global ones."""
-    for title, wanted in (("Options", False), ("Global options", True)):
-        options = [each for each in command.get_params(ctx) if isinstance(each, click.Option)]
-        params = [each for each in options if isinstance(each, GlobalOption) == wanted]
-        records = [record for p in params if (record := p.get_help_record(ctx)) is not None]
-        if records:
-            with formatter.section(title):
-                formatter.write_dl(records)
-
-
-def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
-    """Write the examples of a command."""
-    if examples:
-        with formatter.section("Examples"):
-            for example in examples:
-                formatter.write(f"  pubsub-delta {example}\n")
 
 
 def _show_warnings(app: App) -> Any:
