@@ -8,17 +8,17 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pubsub_delta import __version__
 from pubsub_delta.errors import FailedPrecondition, NotFound, PubSubError, counted
 from pubsub_delta.names import DELETED_TOPIC
-from pubsub_delta.resources import Subscription
+from pubsub_delta.resources import Snapshot, Subscription, Topic
 from pubsub_delta.session import check_pair
 from pubsub_delta.tables.layout import Layout
 
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from pubsub_delta.cli.service import Service
     from pubsub_delta.client import PubSub
 
-P = ParamSpec("P")
-T = TypeVar("T")
+R = TypeVar("R", Topic, Subscription, Snapshot)
 
 _ABSENT = "(not installed)"
 
@@ -164,46 +163,36 @@ def resources(service: Service) -> Iterator[Finding]:
 
 def topics(store: PubSub, now: datetime) -> Iterator[Finding]:
     """Check the newest commit of every topic."""
-    list_all = list(store.list_topics())
-    sound = 0
-    for topic in list_all[:MOST]:
-        with_what = f"topic {_short(topic.name)}"
-        found = _or_finding(with_what, store.topic_history, topic.name, 1)
-        if isinstance(found, Finding):
-            yield found
-            continue
-        sound += 1
+
+    def of_one(topic: Topic) -> Iterator[Finding]:
+        found = store.topic_history(topic.name, 1)
         ahead = found[0].time - now if found else timedelta(0)
         if ahead > MAX_CLOCK_SKEW:
             yield Finding(
-                with_what,
+                f"topic {_short(topic.name)}",
                 "warning",
                 f"its last commit is {_age(ahead)} in the future",
                 "the clocks of its writers and this one differ: set them right",
             )
-    yield _all_of("topics", sound, len(list_all))
+
+    return _of_each("topic", list(store.list_topics()), of_one)
 
 
 def subscriptions(store: PubSub, _: datetime) -> Iterator[Finding]:
     """Check the ack state and the policies of every subscription."""
-    list_all = list(store.list_subscriptions())
-    sound = 0
-    for each in list_all[:MOST]:
+
+    def of_one(each: Subscription) -> Iterator[Finding]:
         name = f"subscription {_short(each.name)}"
         if each.detached:
             advice = f"`pubsub-delta subscriptions delete {_short(each.name)}` forgets it"
             yield Finding(name, "warning", "it is detached, and has no messages any more", advice)
-            sound += 1
-            continue
-        found = _or_finding(name, store.metrics, each.name)
-        if isinstance(found, Finding):
-            yield found
-            continue
-        sound += 1
+            return
+        found = store.metrics(each.name)
         yield from _policies(store, each, name)
         age = float(found["oldest_unacked_message_age"])
         yield from _retention(each, name, age, found["num_undelivered_messages"])
-    yield _all_of("subscriptions", sound, len(list_all))
+
+    return _of_each("subscription", list(store.list_subscriptions()), of_one)
 
 
 def _policies(store: PubSub, each: Subscription, name: str) -> Iterator[Finding]:
@@ -248,31 +237,33 @@ def _retention(each: Subscription, name: str, age: float, count: int) -> Iterato
 
 def snapshots(store: PubSub, now: datetime) -> Iterator[Finding]:
     """Check the metrics of every snapshot."""
-    list_all = list(store.list_snapshots())
-    sound = 0
-    for each in list_all[:MOST]:
-        name = f"snapshot {_short(each.name)}"
-        found = _or_finding(name, store.metrics, each.name)
-        if isinstance(found, Finding):
-            yield found
-            continue
-        sound += 1
+
+    def of_one(each: Snapshot) -> Iterator[Finding]:
+        store.metrics(each.name)
         if each.expire_time - now < timedelta(hours=1):
             yield Finding(
-                name,
+                f"snapshot {_short(each.name)}",
                 "warning",
                 f"it expires in {_age(each.expire_time - now)}, and nobody can seek to it any more",
                 "seek is refused within the last hour; take another snapshot",
             )
-    yield _all_of("snapshots", sound, len(list_all))
+
+    return _of_each("snapshot", list(store.list_snapshots()), of_one)
 
 
-def _or_finding(name: str, read: Callable[P, T], *args: P.args, **named: P.kwargs) -> T | Finding:
-    """Return the result of a call, or the finding of its error."""
-    try:
-        return read(*args, **named)
-    except PubSubError as error:
-        return _finding_of(name, error)
+def _of_each(
+    kind: str, every: Sequence[R], of_one: Callable[[R], Iterator[Finding]]
+) -> Iterator[Finding]:
+    """Yield the findings of the first ``MOST`` resources, and how many of them can be read."""
+    sound = 0
+    for each in every[:MOST]:
+        try:
+            yield from of_one(each)
+        except PubSubError as error:
+            yield _finding_of(f"{kind} {_short(each.name)}", error)
+        else:
+            sound += 1
+    yield _all_of(f"{kind}s", sound, len(every))
 
 
 def _finding_of(name: str, error: PubSubError) -> Finding:

@@ -19,11 +19,8 @@ BUGS_OF_A_SIXTH_OUTSIDER_AT_SURFACES = (
         "the-detached-cannot-be-read",
         "doctor reports a problem where a subscription is detached.",
         "cli/checks.py",
-        '            yield Finding(name, "warning", "it is detached, and '
-        'has no messages any more", advice)\n'
-        "            sound += 1\n",
-        '            yield Finding(name, "warning", "it is detached, and '
-        'has no messages any more", advice)\n',
+        "            return\n        found = store.metrics(each.name)\n",
+        "        found = store.metrics(each.name)\n",
     ),
     Bug(
         "several-carriage-returns-go",
