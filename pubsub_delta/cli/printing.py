@@ -95,6 +95,28 @@ def render(
     return "".join(documents.document_start(write(each), each, form.kind) for each in shown)
 
 
+class RecordStream:
+    """Renders records as they come: JSON with one record a line, a heading before the first only.
+
+    ``form``: returns the format, which may depend on the time.
+    """
+
+    def __init__(self, form: Callable[[], Format]) -> None:
+        self._form = form
+        self._has_begun = False
+
+    def text(self, records: Sequence[Any]) -> str:
+        """Render more records."""
+        form = self._form()
+        if form.kind == "json":
+            shown = (projected(each, form.columns) for each in records)
+            return "".join(json.dumps(each, sort_keys=True) + "\n" for each in shown)
+        if self._has_begun:
+            form = replace(form, attributes={**form.attributes, "no-heading": ""})
+        self._has_begun = True
+        return render(records, form)
+
+
 def _active(form: Format) -> tuple[Column, ...]:
     """Return the columns, without their transforms if the format says so."""
     if "no-transforms" not in form.attributes:

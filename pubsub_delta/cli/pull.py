@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -15,10 +14,9 @@ import click
 from pubsub_delta.cli.application import App, one_line
 from pubsub_delta.cli.arguments import SUBSCRIPTION, DurationType, Switch
 from pubsub_delta.cli.commands import Command
-from pubsub_delta.cli.formats import projected
 from pubsub_delta.cli.listing import selection_options
 from pubsub_delta.cli.message_files import check_path, message_file
-from pubsub_delta.cli.printing import render
+from pubsub_delta.cli.printing import RecordStream
 from pubsub_delta.cli.progress import describe
 from pubsub_delta.cli.rest import Record, received_record
 from pubsub_delta.cli.service import Batch, Service
@@ -270,7 +268,8 @@ def _print_and_ack(puller: _Puller, limit: int) -> None:
 def _follow(puller: _Puller, limit: int | None) -> None:
     """Print messages as they come until Ctrl+C, and acknowledge each batch after printing."""
     app, acked, failed = puller.app, 0, list[str]()
-    forever, written = replace(puller, wait=None), _RecordFormatter(app)
+    forever = replace(puller, wait=None)
+    written = RecordStream(lambda: app.format(FOLLOW_FORMAT))
     with suppress(KeyboardInterrupt), puller.released_on_error():
         while limit is None or acked < limit:
             most = BATCH_SIZE if limit is None else min(BATCH_SIZE, limit - acked)
@@ -282,25 +281,6 @@ def _follow(puller: _Puller, limit: int | None) -> None:
                 acked += len(records)
     fail_on_ack_ids(app, "ack", sorted(failed))
     app.print_status(f"Printed and acknowledged {counted(acked, 'message')}.")
-
-
-@dataclass
-class _RecordFormatter:
-    """Formats records as they come; JSON has one record a line."""
-
-    app: App
-    begun: bool = field(default=False)
-
-    def text(self, records: Sequence[Record]) -> str:
-        """Format more records; the header is before the first ones only."""
-        form = self.app.format(FOLLOW_FORMAT)
-        if form.kind == "json":
-            shown = (projected(each, form.columns) for each in records)
-            return "".join(json.dumps(each, sort_keys=True) + "\n" for each in shown)
-        if self.begun:
-            form = replace(form, attributes={**form.attributes, "no-heading": ""})
-        self.begun = True
-        return render(records, form)
 
 
 def _to_file(puller: _Puller, path: Path, limit: int | None, *, auto_ack: bool) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from datetime import timedelta
 
 import click
@@ -13,8 +11,7 @@ import click
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import SUBSCRIPTION, DurationType
 from pubsub_delta.cli.commands import Command
-from pubsub_delta.cli.formats import projected
-from pubsub_delta.cli.printing import render
+from pubsub_delta.cli.printing import RecordStream
 from pubsub_delta.cli.rest import time_text
 from pubsub_delta.cli.samples import WORDS, Sample, age_text, rate_text, sample
 
@@ -96,13 +93,8 @@ def _written(app: App, samples: Iterable[Sample]) -> Iterator[str]:
     if not app.settings.format:
         yield from (f"{line_of(each)}\n" for each in samples)
         return
-    form = app.format(f"value({_FIELDS})")
-    for each in samples:
-        if form.kind == "json":
-            yield json.dumps(projected(each.record(), form.columns), sort_keys=True) + "\n"
-        else:
-            yield render([each.record()], form)
-            form = replace(form, attributes={**form.attributes, "no-heading": ""})
+    written = RecordStream(lambda: app.format(f"value({_FIELDS})"))
+    yield from (written.text([each.record()]) for each in samples)
 
 
 def line_of(of: Sample) -> str:

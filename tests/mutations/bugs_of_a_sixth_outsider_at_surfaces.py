@@ -101,8 +101,8 @@ BUGS_OF_A_SIXTH_OUTSIDER_AT_SURFACES = (
     Bug(
         "a-header-for-each-sample",
         "watch --format=csv prints the header before each sample.",
-        "cli/watch.py",
-        '            form = replace(form, attributes={**form.attributes, "no-heading": ""})\n',
+        "cli/printing.py",
+        "        self._has_begun = True\n",
         "",
     ),
     Bug(

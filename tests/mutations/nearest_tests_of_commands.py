@@ -17,7 +17,7 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
         "cli_formats",
     ),
     "cli/listing.py": ("cli_listings",),
-    "cli/printing.py": ("gcloud_listings", "cli_formats", "cli_listings"),
+    "cli/printing.py": ("gcloud_listings", "cli_formats", "cli_listings", "cli_watch"),
     "cli/tables.py": ("gcloud_listings", "cli_formats"),
     "cli/grammar/filters.py": ("gcloud_listings", "cli_values"),
     "cli/grammar/matching.py": ("gcloud_listings", "cli_values"),
