@@ -7,12 +7,14 @@ or creates it again, the value is found anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+import click
+
 from pubsub_delta.cli.application import App
-from pubsub_delta.cli.arguments import changed_labels
+from pubsub_delta.cli.arguments import changed_labels, mutually_exclusive
 from pubsub_delta.cli.service import Service
 from pubsub_delta.errors import Aborted
 from pubsub_delta.resources import Snapshot, Subscription, Topic
@@ -40,7 +42,7 @@ def update(
     read: Callable[[Service], R],
     write: Callable[[Service, Mapping[str, Any]], R],
 ) -> R:
-    """Change fields of a resource, and parts of other fields.
+    """Change fields of a resource, and parts of other fields; UsageError if there are none.
 
     A store writes only over the resource that was read; Aborted after ``_ATTEMPTS`` changes by
     others. A server is told the parts by its update mask, and does the same.
@@ -52,6 +54,8 @@ def update(
         read: returns the stored resource.
         write: updates the resource with the arguments of ``update_topic`` and its like.
     """
+    if not fields and not parts:
+        raise click.UsageError("nothing to update; at least one option is needed")
     if not parts:
         return app.call(lambda service: write(service, fields))
     on_server = app.settings.endpoint is not None
@@ -71,9 +75,10 @@ def update(
 
 
 def label_changes(
-    update: Mapping[str, str], remove: Iterable[str], *, clear: bool
+    update: Mapping[str, str], remove: Sequence[str], *, clear: bool
 ) -> tuple[dict[str, Any], dict[str, Part[Any]]]:
     """Return the fields and the parts that the options of labels change; see ``update``."""
+    mutually_exclusive(clear_labels=clear, remove_labels=remove)
     if clear:  # nothing of the stored labels is left
         return {"labels": changed_labels({}, update, remove, clear=True)}, {}
     if not update and not remove:

@@ -15,7 +15,6 @@ from pubsub_delta.cli.arguments import (
     TimeType,
     exact_option,
     label_options,
-    mutually_exclusive,
     pairs_option,
 )
 from pubsub_delta.cli.commands import Group
@@ -79,15 +78,10 @@ def update(
     remove_labels: list[str],
 ) -> None:
     """Change a snapshot's labels or its expire time."""
-    mutually_exclusive(clear_labels=clear_labels, remove_labels=remove_labels)
+    fields, parts = partial_updates.label_changes(update_labels, remove_labels, clear=clear_labels)
     name = app.snapshot(snapshot)
-    fields: dict[str, Any] = {}
     if expire_time is not None:
         fields["expire_time"] = expire_time
-    labels, parts = partial_updates.label_changes(update_labels, remove_labels, clear=clear_labels)
-    fields |= labels
-    if not fields and not parts:
-        raise click.UsageError("nothing to update; at least one option is needed")
     changed = partial_updates.update(
         app,
         fields,

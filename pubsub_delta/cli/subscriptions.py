@@ -192,23 +192,19 @@ def update(
         mutually_exclusive(**{name: given[name]}, clear_dead_letter_policy=clear_dead_letter_policy)
     for name in ("min_retry_delay", "max_retry_delay"):
         mutually_exclusive(**{name: given[name]}, clear_retry_policy=clear_retry_policy)
-    mutually_exclusive(clear_labels=clear_labels, remove_labels=remove_labels)
+    fields, parts = partial_updates.label_changes(update_labels, remove_labels, clear=clear_labels)
     full = app.subscription(subscription)
-    labels, parts = partial_updates.label_changes(update_labels, remove_labels, clear=clear_labels)
-    fields = {**_subscription_fields(app, given), **push_fields(given)}
+    fields |= {**_subscription_fields(app, given), **push_fields(given)}
     fields |= table_fields(given, clear=clear_bigquery_config)
     if clear_dead_letter_policy:
         fields["dead_letter_policy"] = None
     if clear_retry_policy:
         fields["retry_policy"] = None
-    fields |= labels
     if _attempts_without_topic(given):
         attempts = given["max_delivery_attempts"]
         parts["dead_letter_policy"] = Part(
             lambda stored: _with_attempts(stored, attempts), ["max_delivery_attempts"]
         )
-    if not fields and not parts:
-        raise click.UsageError("nothing to update; at least one option is needed")
     changed = partial_updates.update(
         app,
         fields,

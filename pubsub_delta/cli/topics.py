@@ -122,13 +122,10 @@ def update(
         message_retention_duration=message_retention_duration,
         clear_message_retention_duration=clear_message_retention_duration,
     )
-    mutually_exclusive(clear_labels=clear_labels, remove_labels=remove_labels)
+    fields, parts = partial_updates.label_changes(update_labels, remove_labels, clear=clear_labels)
     name = app.topic(topic)
-    fields: dict[str, Any] = {}
     if message_retention_duration is not None or clear_message_retention_duration:
         fields["message_retention_duration"] = message_retention_duration
-    labels, parts = partial_updates.label_changes(update_labels, remove_labels, clear=clear_labels)
-    fields |= labels
     if clear_schema_settings:
         fields["schema_settings"] = None
     elif "schema" in given:
@@ -138,8 +135,6 @@ def update(
             lambda stored: schema_settings(app, stored.schema_settings, **schema),
             [_SUBFIELDS[name] for name in given if name in _SUBFIELDS],
         )
-    if not fields and not parts:
-        raise click.UsageError("nothing to update; at least one option is needed")
     changed = partial_updates.update(
         app,
         fields,
