@@ -25,7 +25,7 @@ from pubsub_delta.cli.printing import chosen_format, render_selected
 from pubsub_delta.cli.progress import waiting
 from pubsub_delta.cli.service import Service
 from pubsub_delta.cli.settings import CONFIG, Settings, read_settings
-from pubsub_delta.cli.suggestions import suggest_resource
+from pubsub_delta.cli.suggestions import ListNames, suggest_resource
 from pubsub_delta.cli.terminal import for_terminal, printable
 from pubsub_delta.cli.times import parse_time
 from pubsub_delta.clock import CheckedClock, Clock, SystemClock
@@ -37,9 +37,6 @@ if TYPE_CHECKING:  # commands with --endpoint do not import it
 
 T = TypeVar("T")
 W = TypeVar("W")
-
-ListNames = Callable[[str, str], Sequence[str]]
-"""Returns the full names of a collection ("topics") in a project."""
 
 
 class App:

@@ -9,11 +9,13 @@ from pubsub_delta.cli.arguments import SCHEMA
 from pubsub_delta.jobs.option_groups import options
 from pubsub_delta.schemas import Encoding, SchemaSettings
 
+ENCODINGS = ("json", "binary")
+
 schema_options = options(
     click.option("--schema", type=SCHEMA, help="The schema that the data of messages must fit."),
     click.option(
         "--message-encoding",
-        type=click.Choice(["json", "binary"], case_sensitive=False),
+        type=click.Choice(ENCODINGS, case_sensitive=False),
         help="The encoding of the data of messages.",
     ),
     click.option("--schema-project", help="The project of the schema."),

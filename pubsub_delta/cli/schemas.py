@@ -11,6 +11,7 @@ from pubsub_delta.cli.arguments import SCHEMA
 from pubsub_delta.cli.commands import Group
 from pubsub_delta.cli.listing import list_all, listing_options
 from pubsub_delta.cli.rest import schema_record
+from pubsub_delta.cli.schema_options import ENCODINGS
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.jobs.option_groups import options
 from pubsub_delta.names import revision_name
@@ -18,7 +19,6 @@ from pubsub_delta.policy.schemas.revisions import LARGEST_DEFINITION
 from pubsub_delta.schemas import SchemaType
 
 TYPES = ("avro", "protocol-buffer")
-ENCODINGS = ("json", "binary")
 
 schemas = Group(
     "schemas",

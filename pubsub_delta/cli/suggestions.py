@@ -18,7 +18,7 @@ _CREATING = {
 }
 
 ListNames = Callable[[str, str], Sequence[str]]
-"""Returns the full names of a collection in a project."""
+"""Returns the full names of a collection ("topics") in a project."""
 
 
 def _close(name: str, names: Iterable[str]) -> list[str]:
