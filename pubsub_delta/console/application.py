@@ -93,13 +93,11 @@ def create_app(
     app.add_exception_handler(HTTPException, _error_response)
     app.add_exception_handler(404, _not_found)
     app.add_exception_handler(405, _not_found)
-    app.add_exception_handler(
-        RequestValidationError, _not_found
-    )  # such as an unknown kind of resource
+    # such as an unknown kind of resource
+    app.add_exception_handler(RequestValidationError, _not_found)
     app.add_exception_handler(Exception, _unexpected)
-    return SecurityMiddleware(
-        app, access, console.sessions
-    )  # outermost: every response gets its headers
+    # outermost: every response gets its headers
+    return SecurityMiddleware(app, access, console.sessions)
 
 
 _STATUS = {

@@ -62,14 +62,16 @@ class Form:
         return self[name].strip()
 
     def add_error(self, error: PubSubError, fields: Mapping[str, str]) -> Form:
-        """Add an error of the library to its field, unless the field has one already.
+        """Add an error to its field, unless the field has one already.
 
         ``fields``: the form's field for each name that begins an error; "" for errors without one.
+        An InvalidField names a field of the form itself.
         """
         text = str(error)
         named = _NAMED.match(text)
         name = named[1] if named else ""
-        target = fields.get(name) or fields.get(name.split(".")[0])
+        own = error.field if isinstance(error, InvalidField) else ""
+        target = fields.get(name) or fields.get(name.split(".")[0]) or own
         if target:
             beginning = named[0] if named else ""
             self.errors.setdefault(target, readable(text.removeprefix(beginning).strip()))

@@ -65,7 +65,7 @@ def pull(request: Request, id_: str, form: PostedForm) -> Response:
         if not 1 <= number <= MOST_PULLED:
             raise InvalidField("max_messages", f"{number} is out of range; {meaning} is accepted")
     except InvalidField as error:
-        return _form_page(request, form.add_error(error, {"max_messages": "max_messages"}), id_)
+        return _form_page(request, form.add_error(error, {}), id_)
 
     def work() -> LeasedBatch:
         batch = console.store.pull(id_, number)

@@ -7,7 +7,7 @@ done after its page has listed the consequences and the reader has typed the ID.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ from fastapi import Request, Response
 
 from pubsub_delta.console.context import address
 from pubsub_delta.console.error_texts import readable
-from pubsub_delta.console.forms import Form
+from pubsub_delta.console.forms import Form, with_kept
 from pubsub_delta.console.responses import failure_page, redirect_with_flash, render, run_job
 from pubsub_delta.errors import Aborted, PubSubError
 from pubsub_delta.resources import Snapshot, Subscription, Topic, own_fields
@@ -74,6 +74,14 @@ def on_conflict(
         return on_error(request, error)
 
     return handle
+
+
+def edited_fields(edited: Mapping[str, Any], shown: Mapping[str, Any], stored: R) -> dict[str, Any]:
+    """Return the fields that differ from what the form showed; labels that it cannot show stay."""
+    changed = {name: value for name, value in edited.items() if value != shown[name]}
+    if changed.get("labels") is not None:
+        changed["labels"] = with_kept(changed["labels"], stored.labels)
+    return changed
 
 
 def update_resource(

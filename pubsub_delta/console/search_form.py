@@ -27,7 +27,6 @@ STATES = {
 """The states in the menu, by their value in the address."""
 
 FIELDS = ("text", "attribute", "json_field", "key", "message_id", "earliest", "latest", "state")
-ERROR_FIELDS = {name: name for name in FIELDS}
 _EXACT = ("text", "attribute", "json_field", "key")
 """Fields whose blanks count: a message may have them in its key, its values and its data."""
 
@@ -70,11 +69,11 @@ def read_search_form(asked: Mapping[str, str], *, of_topic: bool) -> SearchForm:
     form = Form({name: given[name] if name in _EXACT else given.text(name) for name in FIELDS})
     if not of_topic:
         form.values["state"] = form["state"] or "unacked"
-    states = None if of_topic else form.validate(lambda: _states(form), ERROR_FIELDS)
+    states = None if of_topic else form.validate(lambda: _states(form), {})
     found = MessageQuery(
-        message_id=form.validate(lambda: _id(form, "message_id"), ERROR_FIELDS),
-        earliest=form.validate(lambda: _time(form, "earliest"), ERROR_FIELDS),
-        latest=form.validate(lambda: _end_of(_time(form, "latest")), ERROR_FIELDS),
+        message_id=form.validate(lambda: _id(form, "message_id"), {}),
+        earliest=form.validate(lambda: _time(form, "earliest"), {}),
+        latest=form.validate(lambda: _end_of(_time(form, "latest")), {}),
         ordering_key=form["key"] or None,
         attribute=_pair(form, "attribute"),
         json_field=_pair(form, "json_field"),

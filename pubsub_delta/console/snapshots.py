@@ -19,7 +19,6 @@ from pubsub_delta.console.forms import (
     redisplay_with,
     utc_time,
     utc_time_values,
-    with_kept,
 )
 from pubsub_delta.console.lists import Column, list_all, list_page, store_columns
 from pubsub_delta.console.resource_changes import (
@@ -27,6 +26,7 @@ from pubsub_delta.console.resource_changes import (
     confirm_page,
     consequence,
     delete_resource,
+    edited_fields,
     fingerprint,
     update_resource,
 )
@@ -67,7 +67,6 @@ _ERROR_FIELDS = {
     "subscription": "subscription",
     "labels": "labels",
     "expire_time": "expire",
-    "expire": "expire",
 }
 
 
@@ -187,11 +186,7 @@ def edit(request: Request, id_: str, form: PostedForm) -> Response:
     store = console_of(request).store
 
     def changed_fields(stored: Snapshot) -> dict[str, Any]:
-        before = _fields(Form(_values(stored)))
-        changed = {name: value for name, value in _fields(form).items() if value != before[name]}
-        if changed.get("labels") is not None:
-            changed["labels"] = with_kept(changed["labels"], stored.labels)
-        return changed
+        return edited_fields(_fields(form), _fields(Form(_values(stored))), stored)
 
     return update_resource(
         request,
@@ -227,7 +222,7 @@ def delete_form(request: Request, id_: str, _: RequiresWrite) -> Response:
         request,
         f"Measuring what {id_} holds",
         lambda: _deletion(console, id_),
-        lambda asked, found: confirm_page(asked, found),
+        confirm_page,
     )
 
 

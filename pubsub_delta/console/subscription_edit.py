@@ -193,7 +193,7 @@ def delete_form(request: Request, id_: str, _: RequiresWrite) -> Response:
         request,
         f"Counting the backlog of {id_}",
         lambda: _deletion(console, id_),
-        lambda asked, found: confirm_page(asked, found),
+        confirm_page,
     )
 
 

@@ -16,9 +16,8 @@ from pubsub_delta.console.forms import (
     integer,
     pairs,
     pairs_values,
-    with_kept,
 )
-from pubsub_delta.console.resource_changes import fingerprint
+from pubsub_delta.console.resource_changes import edited_fields, fingerprint
 from pubsub_delta.durations import parse_duration
 from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.policy import fields as rules
@@ -46,22 +45,16 @@ ERROR_FIELDS = {
     "subscription": "id",
     "topic": "topic",
     "ack_deadline_seconds": "ack_deadline",
-    "ack_deadline": "ack_deadline",
     "message_retention_duration": "retention",
     "retention_days": "retention",
     "retention_hours": "retention",
     "retention_minutes": "retention",
     "expiration_policy": "expiration_days",
-    "expiration_days": "expiration_days",
     "filter": "filter",
     "dead_letter_policy.dead_letter_topic": "dead_letter_topic",
-    "dead_letter_topic": "dead_letter_topic",
     "dead_letter_policy": "max_delivery_attempts",
-    "max_delivery_attempts": "max_delivery_attempts",
     "retry_policy.maximum_backoff": "maximum_backoff",
     "retry_policy": "minimum_backoff",
-    "minimum_backoff": "minimum_backoff",
-    "maximum_backoff": "maximum_backoff",
     "push_config": "push_endpoint",
     "push_config.oidc_token.service_account_email": "push_account",
     "push_config.oidc_token.audience": "push_audience",
@@ -244,11 +237,7 @@ def changed_fields(form: Form, subscription: Subscription, project: str) -> dict
     that it cannot show.
     """
     before = {n: read(Form(form_values(subscription, project))) for n, read in _READ.items()}
-    edited = editable_fields(form)
-    changed = {name: value for name, value in edited.items() if value != before[name]}
-    if "labels" in changed:
-        changed["labels"] = with_kept(changed["labels"], subscription.labels)
-    return changed
+    return edited_fields(editable_fields(form), before, subscription)
 
 
 def chosen_topic(form: Form, name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -19,7 +18,6 @@ from pubsub_delta.console.forms import (
     pairs_text,
     pairs_values,
     redisplay_with,
-    with_kept,
 )
 from pubsub_delta.console.lists import list_all
 from pubsub_delta.console.resource_changes import (
@@ -27,6 +25,7 @@ from pubsub_delta.console.resource_changes import (
     confirm_page,
     consequence,
     delete_resource,
+    edited_fields,
     fingerprint,
     update_resource,
 )
@@ -111,12 +110,7 @@ def edit(request: Request, id_: str, form: PostedForm) -> Response:
     store = console_of(request).store
 
     def changed_fields(stored: Topic) -> dict[str, Any]:
-        before = _read(Form(_values(stored)))
-        edited = _checked(form).items()
-        changed = {name: value for name, value in edited if value != before[name]}
-        if changed.get("labels") is not None:
-            changed["labels"] = with_kept(changed["labels"], stored.labels)
-        return changed
+        return edited_fields(_checked(form), _read(Form(_values(stored))), stored)
 
     return update_resource(
         request,
@@ -213,13 +207,12 @@ def _checked(form: Form) -> dict[str, Any]:
 
 def _values(topic: Topic) -> dict[str, str]:
     kept = topic.message_retention_duration
-    values: Mapping[str, str] = {
+    return {
         "fingerprint": fingerprint(topic),
         "retain": "" if kept is None else "on",
         **pairs_values("labels", topic.labels),
         **duration_values("retention", _DEFAULT_RETENTION if kept is None else kept),
     }
-    return dict(values)
 
 
 def _field_rows(topic: Topic) -> list[tuple[str, str]]:

@@ -199,9 +199,9 @@ BUGS_OF_A_FOURTEENTH_OUTSIDER = (
     Bug(
         "expire-time-to-the-second",
         "An edit of a snapshot's labels moves the time at which it expires.",
-        "console/snapshots.py",
-        "changed = {name: value for name, value in _fields(form).items() if value != before[name]}",
-        "changed = dict(_fields(form)) if before else {}",
+        "console/resource_changes.py",
+        "for name, value in edited.items() if value != shown[name]}",
+        "for name, value in edited.items()}",
     ),
     Bug(
         "topic-of-a-box-that-is-not-checked",
