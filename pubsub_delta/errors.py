@@ -18,6 +18,8 @@ megabytes long; then the middle of the message is left out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 LONGEST_MESSAGE = 3_000
@@ -179,3 +181,15 @@ def class_name(error: BaseException) -> str:
         for each in type(error).__mro__
         if not issubclass(each, PubSubError) or each.__module__ == PubSubError.__module__
     )
+
+
+@contextmanager
+def needing_extra(extra: str) -> Iterator[None]:
+    """Raise FailedPrecondition for a module that the block imports and the extra would install."""
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        raise FailedPrecondition(
+            f"the module {missing.name} is not installed; pip install 'pubsub-delta[{extra}]' "
+            "installs it"
+        ) from missing

@@ -11,20 +11,15 @@ from datetime import datetime, timedelta
 from pubsub_delta import clock
 from pubsub_delta.clock import to_micros
 from pubsub_delta.durations import Duration, parse_duration
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError, needing_extra
 from pubsub_delta.metrics import METRICS, RESOURCE_LABELS, Metric, MetricRow, PartlyMeasured
 from pubsub_delta.threads import OPEN_ANOTHER, OwnProcess, start_threads, stop_at_exit
 
-try:
+with needing_extra("prometheus"):
     from prometheus_client import CollectorRegistry, generate_latest, start_http_server
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
     from prometheus_client.core import Metric as Family
     from prometheus_client.registry import Collector
-except ModuleNotFoundError as missing:
-    raise FailedPrecondition(
-        f"the module {missing.name} is not installed; pip install 'pubsub-delta[prometheus]' "
-        "installs it"
-    ) from missing
 
 SHORTEST_INTERVAL = timedelta(seconds=1)
 _LONGEST_WAIT = timedelta(seconds=threading.TIMEOUT_MAX)

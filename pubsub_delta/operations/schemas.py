@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from pubsub_delta.errors import AlreadyExists, InvalidArgument, NotFound
+from pubsub_delta.errors import AlreadyExists, InvalidArgument, NotFound, needing_extra
 from pubsub_delta.names import ResourceName, schema_name
 from pubsub_delta.policy.paging import page, page_in_order
 from pubsub_delta.policy.schemas import revisions as rules
@@ -185,7 +185,7 @@ def message_fields(
 def _revision(kind: SchemaType, definition: object, revision_id: str, now: datetime) -> Revision:
     """Return a revision of a definition that was checked."""
     text = rules.check_definition(definition)
-    try:
+    with needing_extra("schemas"):
         if kind is SchemaType.AVRO:
             from pubsub_delta.policy.schemas import avro
 
@@ -193,8 +193,6 @@ def _revision(kind: SchemaType, definition: object, revision_id: str, now: datet
             return Revision(revision_id, now, text)
         from pubsub_delta.policy.schemas import protobuf
         from pubsub_delta.protoc import compile_proto  # it imports what runs processes
-    except ModuleNotFoundError as missing:
-        raise validation.needs(str(missing.name)) from missing
     compiled = compile_proto(text)
     protobuf.check_compiled(compiled)
     return Revision(revision_id, now, text, compiled)

@@ -11,19 +11,14 @@ from hmac import compare_digest
 from pathlib import Path
 from typing import Any
 
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.errors import InvalidArgument, needing_extra
 from pubsub_delta.policy.access import AccessPolicy, Caller, Issuer
 from pubsub_delta.server.status import Unauthenticated
 
-try:
+with needing_extra("server"):
     from joserfc import jwt
     from joserfc.errors import JoseError
     from joserfc.jwk import KeySet
-except ModuleNotFoundError as missing:
-    raise FailedPrecondition(
-        f"the module {missing.name} is not installed; pip install 'pubsub-delta[server]' "
-        "installs it"
-    ) from missing
 
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"]
 """Algorithms with a private and a public key. With a shared key, a verifier could sign."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.errors import needing_extra
 
-try:
+with needing_extra("server"):
     import grpc
     from google.iam.v1 import iam_policy_pb2, policy_pb2
     from google.protobuf import descriptor_pb2, descriptor_pool
@@ -18,11 +18,6 @@ try:
     from google.pubsub_v1.types import pubsub, schema
     from grpc_health.v1 import health, health_pb2, health_pb2_grpc
     from grpc_reflection.v1alpha import reflection
-except ModuleNotFoundError as missing:
-    raise FailedPrecondition(
-        f"the module {missing.name} is not installed; pip install 'pubsub-delta[server]' "
-        "installs it"
-    ) from missing
 
 __all__ = [
     "IAM_POLICY",

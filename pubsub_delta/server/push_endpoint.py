@@ -14,18 +14,13 @@ from functools import cache
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.errors import needing_extra
 from pubsub_delta.policy.push_window import LARGEST_SIZE
 from pubsub_delta.server.name_lookups import NameLookups
 from pubsub_delta.server.push_requests import PushRequest
 
-try:
+with needing_extra("server"):
     import httpcore
-except ModuleNotFoundError as missing:
-    raise FailedPrecondition(
-        f"the module {missing.name} is not installed; pip install 'pubsub-delta[server]' "
-        "installs it"
-    ) from missing
 
 logger = logging.getLogger("pubsub_delta.server")
 

@@ -21,17 +21,12 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from pubsub_delta.clock import UTC
-from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.errors import FailedPrecondition, needing_extra
 from pubsub_delta.policy.signing_keys import needs_new, published, signing
 
-try:
+with needing_extra("server"):
     from joserfc.errors import JoseError
     from joserfc.jwk import RSAKey
-except ModuleNotFoundError as missing:
-    raise FailedPrecondition(
-        f"the module {missing.name} is not installed; pip install 'pubsub-delta[server]' "
-        "installs it"
-    ) from missing
 
 logger = logging.getLogger("pubsub_delta.server")
 

@@ -7,7 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.errors import InvalidArgument, needing_extra
 
 if TYPE_CHECKING:
     from pubsub_delta.server.otel import Telemetry
@@ -30,13 +30,8 @@ def telemetry(
         raise InvalidArgument(
             f"otlp_endpoint: {endpoint!r}; http://host:port or https://host:port is accepted"
         )
-    try:
+    with needing_extra("otel"):
         for protocol in ("grpc", "http"):
             import_module(f"opentelemetry.exporter.otlp.proto.{protocol}")
         from pubsub_delta.server.otel import Telemetry
-    except ModuleNotFoundError as missing:
-        raise FailedPrecondition(
-            f"the module {missing.name} is not installed; pip install 'pubsub-delta[otel]' "
-            "installs it"
-        ) from missing
     return partial(Telemetry, endpoint, environment)

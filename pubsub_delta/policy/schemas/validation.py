@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.errors import InvalidArgument, needing_extra
 from pubsub_delta.policy.schemas.revisions import Revision
 from pubsub_delta.policy.schemas.types import RecordOf, SchemaMismatch
 from pubsub_delta.schemas import Encoding, SchemaType
@@ -29,7 +29,6 @@ __all__ = [
     "TypedReader",
     "check_compatible",
     "codec_of",
-    "needs",
 ]
 
 
@@ -47,16 +46,9 @@ class Codec(Protocol):
         """Return the fields of a message, by the schema of another revision; SchemaMismatch."""
 
 
-def needs(module: str) -> FailedPrecondition:
-    """Return the error for a missing module of the extra ``schemas``."""
-    return FailedPrecondition(
-        f"the module {module} is not installed; pip install 'pubsub-delta[schemas]' installs it"
-    )
-
-
 @lru_cache(maxsize=256)
 def _codec(type_: SchemaType, definition: str, compiled: bytes | None) -> Codec:
-    try:
+    with needing_extra("schemas"):
         if type_ is SchemaType.AVRO:
             from pubsub_delta.policy.schemas.avro import AvroCodec
 
@@ -65,8 +57,6 @@ def _codec(type_: SchemaType, definition: str, compiled: bytes | None) -> Codec:
 
         assert compiled is not None
         return ProtobufCodec(compiled)
-    except ModuleNotFoundError as missing:
-        raise needs(str(missing.name)) from missing
 
 
 def codec_of(type_: SchemaType, revision: Revision) -> Codec:

@@ -12,20 +12,13 @@ from http.client import responses
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, needing_extra
 from pubsub_delta.server.rest.encodings import decoder
 from pubsub_delta.server.rest.responses import RequestHead, Response, error_response
 from pubsub_delta.server.rest.transcoding import text_of
 
-try:
+with needing_extra("server"):
     import h11
-except ModuleNotFoundError as missing:
-    from pubsub_delta.errors import FailedPrecondition
-
-    raise FailedPrecondition(
-        f"the module {missing.name} is not installed; pip install 'pubsub-delta[server]' "
-        "installs it"
-    ) from missing
 
 T = TypeVar("T")
 
