@@ -55,11 +55,8 @@ class PushTokens:
 
     def token(self, config: PushConfig) -> str:
         """Sign a token for a push; FailedPrecondition if there is no key."""
-        said = config.oidc_token
-        assert said is not None
-        about = said.service_account_email, said.audience or config.push_endpoint
-        now = self._now()
-        signed = self._sign(*about, now)
+        about = _about(config)
+        signed = self._sign(*about, self._now())
         if len(self._signed) >= _MAX_TOKENS:
             self._signed.clear()
         self._signed[about] = signed
@@ -67,10 +64,7 @@ class PushTokens:
 
     def cached(self, config: PushConfig) -> str | None:
         """Return a recent token for the same account and audience, or None."""
-        said = config.oidc_token
-        assert said is not None
-        about = said.service_account_email, said.audience or config.push_endpoint
-        last = self._signed.get(about)
+        last = self._signed.get(_about(config))
         fresh = last is not None and timedelta(0) <= self._now() - last.at < REUSED
         return last.token if fresh and last is not None else None
 
@@ -118,6 +112,13 @@ def checked_issuer(url: str | None) -> str | None:
             f"push-issuer: {url!r} is not a URL of a server; http:// and https:// are accepted"
         )
     return url.rstrip("/")
+
+
+def _about(config: PushConfig) -> tuple[str, str]:
+    """Return the account and the audience of the tokens of a push config."""
+    said = config.oidc_token
+    assert said is not None
+    return said.service_account_email, said.audience or config.push_endpoint
 
 
 def _is_of_a_server(url: str) -> bool:
