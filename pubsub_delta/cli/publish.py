@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,7 +26,6 @@ from pubsub_delta.cli.message_lines import (
     format_of,
     open_lines,
 )
-from pubsub_delta.cli.service import Service
 from pubsub_delta.cli.signals import EndingSignals
 from pubsub_delta.cli.topic_schemas import why_not_by_schema
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, counted
@@ -188,7 +186,7 @@ def _publish_lines(
     def publish_part(part: Batch) -> None:
         nonlocal published, count
         with signals.put_off():
-            app.call(partial(_send, topic, part.messages))
+            app.call(lambda service: service.publish(topic, part.messages))
             published, count = published + len(part), count + 1
 
     try:
@@ -268,10 +266,6 @@ class _BadRecords:
                 "another path"
             ) from None
         self.count += 1
-
-
-def _send(topic: str, batch: list[Message], service: Service) -> None:
-    service.publish(topic, batch)
 
 
 @contextmanager

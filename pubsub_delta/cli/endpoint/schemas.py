@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pubsub_delta.cli.endpoint.methods import Caller
+from pubsub_delta.cli.endpoint.methods import Caller, NameMethod, nothing
 from pubsub_delta.cli.endpoint.resources import schema_of
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import check_project, schema_name
@@ -19,6 +19,9 @@ _Schema = message_class("Schema")
 
 class EndpointSchemas(Caller):
     """The methods of ``SchemaService``. Names are full names, perhaps with a revision."""
+
+    delete_schema_revision = NameMethod("name", schema_of)
+    delete_schema = NameMethod("name", nothing)
 
     def create_schema(self, schema: str, type: SchemaType | str, definition: str) -> Schema:
         name = schema_name(schema, self.project)
@@ -50,12 +53,6 @@ class EndpointSchemas(Caller):
 
     def rollback_schema(self, schema: str, revision_id: str) -> Schema:
         return schema_of(self.call("RollbackSchema", name=schema, revision_id=revision_id))
-
-    def delete_schema_revision(self, schema: str) -> Schema:
-        return schema_of(self.call("DeleteSchemaRevision", name=schema))
-
-    def delete_schema(self, schema: str) -> None:
-        self.call("DeleteSchema", name=schema)
 
     def validate_schema(self, type: SchemaType | str, definition: str) -> None:
         parent = f"projects/{self.project}"
