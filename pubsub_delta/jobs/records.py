@@ -199,9 +199,8 @@ class Records:
 
     def failure(self, spark: SparkSession, error: Exception) -> Exception:
         """Return the error of a failed query: of a bad record, of a file, or the original one."""
-        _, mark, described = str(error).partition(
-            f"{_MARK}{{"
-        )  # the plan in the error has the prefix without JSON
+        # the plan in the error has the prefix without JSON
+        _, mark, described = str(error).partition(f"{_MARK}{{")
         if not mark:
             return sources.failure(self.path, error)
         first, _ = json.JSONDecoder().raw_decode(f"{{{described}")

@@ -309,9 +309,7 @@ def run(command: Callable[[], int], ending: AbstractContextManager[None] | None 
         print_error(error.code, str(error))
         code = _exit_code(type(error))
     except Exception as error:
-        if (
-            type(error).__name__ != "StreamingQueryException"
-        ):  # by name: pyspark may not be installed
+        if type(error).__name__ != "StreamingQueryException":  # pyspark may not be installed
             raise
         name, why = cause_of(error)
         ours = {each.__name__: each for each in _errors()}.get(name)
