@@ -8,7 +8,7 @@ from pubsub_delta.console.context import console_of
 from pubsub_delta.console.forms import Form, PostedForm, redisplay_with
 from pubsub_delta.console.middleware import set_cookie_header
 from pubsub_delta.console.responses import redirect, render
-from pubsub_delta.console.security import matches_token
+from pubsub_delta.console.security import is_same
 
 router = APIRouter()
 
@@ -41,7 +41,7 @@ def _sign_in_again(request: Request, form: Form) -> Response:
 def sign_in(request: Request, form: PostedForm) -> Response:
     """Start a new session for a reader who sends the token."""
     console = console_of(request)
-    if console.access.token is None or not matches_token(form.text("token"), console.access.token):
+    if console.access.token is None or not is_same(form.text("token"), console.access.token):
         return render(request, "sign_in.html", 403, error="This is not the console's token.")
     return _with_session(request, redirect(), signed_in=True)
 

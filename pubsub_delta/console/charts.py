@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date, timedelta
 from typing import Literal
 
@@ -33,15 +33,7 @@ class Chart:
     @property
     def data(self) -> str:
         """The chart as JSON, which ``static/charts.js`` reads."""
-        return json.dumps(
-            {
-                "kind": self.kind,
-                "x": self.x,
-                "y": self.y,
-                "tooltips": self.tooltips,
-                "unit": self.unit,
-            }
-        )
+        return json.dumps(asdict(self))
 
 
 @dataclass(frozen=True)

@@ -80,11 +80,6 @@ def timestamp(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def iso_time(moment: datetime) -> str:
-    """Write a time in ISO 8601, for the attribute ``datetime``."""
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
-
-
 def short_id(name: str, project: str) -> str:
     """Write a resource's name as its id, or whole where it is of another project.
 

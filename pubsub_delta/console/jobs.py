@@ -32,9 +32,9 @@ class Job(Generic[T]):
         title: what the job does, for the page of its progress.
         started: when it was started.
         future: its result.
-        on_success: makes the response from the result.
-        on_error: makes the response from an error of the library.
-        form_bytes: the size of the form that ``on_error`` shows again.
+        then: makes the response from the result.
+        failed: makes the response from an error of the library.
+        form_bytes: the size of the form that ``failed`` shows again.
         section: the section of the console that the job belongs to.
     """
 

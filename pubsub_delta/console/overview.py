@@ -12,7 +12,7 @@ from pubsub_delta.console import subscriptions, topics
 from pubsub_delta.console.context import Console, address, console_of
 from pubsub_delta.console.lists import list_all
 from pubsub_delta.console.responses import fragment, render
-from pubsub_delta.operations.history import PUBLISH, TopicCommit
+from pubsub_delta.operations.history import TopicCommit
 
 router = APIRouter()
 
@@ -184,7 +184,7 @@ def show_maintenance(request: Request) -> Response:
 
 def _note(last: dict[str, MaintenanceCommit], commit: TopicCommit, topic: str) -> None:
     what = _MAINTENANCE.get(commit.operation)
-    if commit.operation == PUBLISH or what is None:
+    if what is None:
         return
     if what not in last or last[what].time < commit.time:
         last[what] = MaintenanceCommit(what, commit.time, topic, commit.message_count)

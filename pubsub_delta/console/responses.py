@@ -11,7 +11,7 @@ from fastapi import Depends, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from pubsub_delta.clock import to_micros
+from pubsub_delta.clock import rfc3339, to_micros
 from pubsub_delta.console import formatting
 from pubsub_delta.console.context import address, console_of
 from pubsub_delta.console.error_texts import readable
@@ -108,7 +108,7 @@ _ENVIRONMENT.filters.update(
     size=formatting.size,
     duration=formatting.duration,
     time=formatting.timestamp,
-    iso_time=formatting.iso_time,
+    iso_time=rfc3339,
     visible=formatting.visible,
     rate=formatting.rate,
     micros=to_micros,

@@ -178,7 +178,7 @@ class Sessions:
     def read(self, cookie: str | None) -> Session | None:
         """Return the session of a cookie; None if its signature is wrong, or it has ended."""
         text, _, signature = (cookie or "").rpartition(".")
-        if not _same(signature, self._signed("session", text)):
+        if not is_same(signature, self._signed("session", text)):
             return None
         id_, signed_in, until = text.split(".")
         session = Session(id_, signed_in == "1", from_micros(int(until)))
@@ -191,7 +191,7 @@ class Sessions:
 
     def is_csrf_token(self, session: Session, given: str) -> bool:
         """Return whether a CSRF token is of a session."""
-        return _same(given, self.csrf_token(session))
+        return is_same(given, self.csrf_token(session))
 
     def _signed(self, purpose: str, text: str) -> str:
         return hmac.new(self._key, f"{purpose}:{text}".encode(), hashlib.sha256).hexdigest()
@@ -201,12 +201,8 @@ def _new_key() -> bytes:
     return secrets.token_bytes(32)
 
 
-def matches_token(given: str, token: str) -> bool:
-    """Compare a token with the console's, in constant time."""
-    return _same(given, token)
-
-
-def _same(given: str, expected: str) -> bool:
+def is_same(given: str, expected: str) -> bool:
+    """Compare a token or a signature with the expected one, in constant time."""
     return hmac.compare_digest(given.encode(errors="replace"), expected.encode())
 
 

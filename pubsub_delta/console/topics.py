@@ -15,13 +15,13 @@ from pubsub_delta.console.forms import pairs_text
 from pubsub_delta.console.lists import Column, list_all, list_page, store_columns
 from pubsub_delta.console.measurements import Measurement
 from pubsub_delta.console.responses import fragment, render
+from pubsub_delta.console.subscriptions import WAIT_SECONDS
 from pubsub_delta.metrics import Metrics
 from pubsub_delta.operations.survey import TopicMetrics
 from pubsub_delta.resources import Subscription, Topic
 
 router = APIRouter()
 
-WAIT_SECONDS = 0.15
 _MOST_SHOWN = 100
 """Subscriptions that the page of a topic lists."""
 

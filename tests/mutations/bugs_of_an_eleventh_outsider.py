@@ -9,7 +9,7 @@ BUGS_OF_AN_ELEVENTH_OUTSIDER = (
         "times-for-machines-as-for-people",
         "The times of a page are no dates to what reads the page aloud.",
         "console/responses.py",
-        "iso_time=formatting.iso_time",
+        "iso_time=rfc3339",
         "iso_time=formatting.timestamp",
     ),
     Bug(
