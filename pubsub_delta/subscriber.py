@@ -8,7 +8,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from types import TracebackType
 
 from pubsub_delta.callbacks import Callbacks, PulledMessage
 from pubsub_delta.delivery.leases import LeasedMessages
@@ -179,12 +178,7 @@ class StreamingPull:
     def __enter__(self) -> StreamingPull:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.cancel()
 
     def _cancel_in_time(self) -> None:
