@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import Enum
@@ -314,6 +314,15 @@ class Page(list[T]):
     def __init__(self, items: Iterable[T] = (), next_page_token: str = "") -> None:
         super().__init__(items)
         self.next_page_token = next_page_token
+
+
+def all_pages(fetch: Callable[[str | None], Page[T]]) -> Iterator[T]:
+    """Yield the items of a listing to its end; ``fetch`` returns the page of a token."""
+    page = fetch(None)
+    yield from page
+    while page.next_page_token:
+        page = fetch(page.next_page_token)
+        yield from page
 
 
 @dataclass(frozen=True)

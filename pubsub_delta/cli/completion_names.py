@@ -19,8 +19,7 @@ from typing import Any
 
 from pubsub_delta.cli.service import Service
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.resources import Page, Snapshot, Subscription, Topic
-from pubsub_delta.schemas import Schema
+from pubsub_delta.resources import Page, all_pages
 from pubsub_delta.tables.layout import layout_of
 
 MEMORY_TTL = timedelta(seconds=10)
@@ -35,8 +34,6 @@ change again without a new time.
 """
 
 _listings: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
-
-Lister = Callable[..., Page[Topic] | Page[Subscription] | Page[Snapshot] | Page[Schema]]
 
 
 class ResourceNames:
@@ -77,13 +74,9 @@ class ResourceNames:
 
     def _list_into(self, names: list[str], collection: str, project: str) -> None:
         with suppress(Exception):  # the command itself reports the error when it is run
-            listing: Lister = getattr(self._service(), f"list_{collection}")
-            page = listing(project=project)
-            found = [each.name for each in page]
-            while page.next_page_token:
-                page = listing(project=project, page_token=page.next_page_token)
-                found += [each.name for each in page]
-            names += found
+            listing: Callable[..., Page[Any]] = getattr(self._service(), f"list_{collection}")
+            pages = all_pages(lambda token: listing(project=project, page_token=token))
+            names += [each.name for each in pages]
 
 
 class NamesFile:

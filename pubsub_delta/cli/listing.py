@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import islice
 from typing import Any, TypeVar
 
 import click
@@ -12,7 +13,7 @@ from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import FilterType, KeysType, LimitType
 from pubsub_delta.cli.service import Service
 from pubsub_delta.jobs.option_groups import options
-from pubsub_delta.resources import Page
+from pubsub_delta.resources import Page, all_pages
 
 T = TypeVar("T")
 
@@ -71,13 +72,4 @@ def list_all(
     With a filter or a sort order all items are read, as any of them may be printed.
     """
     most = None if app.selection.needs_all else limit
-
-    def work(store: Service) -> list[T]:
-        page = fetch(store, None)
-        found = list(page)
-        while page.next_page_token and (most is None or len(found) < most):
-            page = fetch(store, page.next_page_token)
-            found += page
-        return found[:most]
-
-    return app.call(work)
+    return app.call(lambda store: list(islice(all_pages(partial(fetch, store)), most)))

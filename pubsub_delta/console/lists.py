@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
 from fastapi import Request, Response
 
-from pubsub_delta.resources import Page
+from pubsub_delta.resources import Page, all_pages
 
 T = TypeVar("T")
 
@@ -138,9 +139,5 @@ def store_columns(request: Request, response: Response, at: str) -> Response:
 
 def list_all(fetch: Callable[..., Page[T]], *names: str) -> list[T]:
     """Return the items of all pages of a listing of the store, at most ``MOST``."""
-    found = fetch(*names, page_size=_PAGE)
-    items = list(found)
-    while found.next_page_token and len(items) < MOST:
-        found = fetch(*names, page_size=_PAGE, page_token=found.next_page_token)
-        items += found
-    return items[:MOST]
+    pages = all_pages(lambda token: fetch(*names, page_size=_PAGE, page_token=token))
+    return list(islice(pages, MOST))

@@ -201,10 +201,9 @@ BUGS_OF_A_SEVENTH_OUTSIDER_AT_SURFACES = (
     Bug(
         "completion-of-the-first-page",
         "Completion offers only the first page of names.",
-        "cli/completion_names.py",
-        "                page = listing(project=project, page_token=page.next_page_token)\n"
-        "                found += [each.name for each in page]\n",
-        "                break\n",
+        "resources.py",
+        "        page = fetch(page.next_page_token)\n        yield from page\n",
+        "        break\n",
     ),
     Bug(
         "conditional-bindings-joined",
