@@ -106,13 +106,6 @@ def column(name: str) -> Column:
     return F.col(f"`{name.replace('`', '``')}`")
 
 
-def as_messages(
-    rows: DataFrame, data: str | None, attributes: tuple[str, ...], ordering_key: str | None
-) -> DataFrame:
-    """Return the messages of rows, of the columns as ``message_columns`` makes them."""
-    return rows.select(*message_columns(rows, data, attributes, ordering_key))
-
-
 def message_columns(
     rows: DataFrame,
     data: str | None,

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pubsub_delta import FailedPrecondition, InvalidArgument, Message, PubSub
-from pubsub_delta.jobs.inputs import as_messages
+from pubsub_delta.jobs.inputs import message_columns
 from pubsub_delta.policy.ack_ids import AckId, parse_ack_id
 from pubsub_delta.tables.lanes.choice import LaneName
 from tests.conftest import Bench, states
@@ -166,6 +166,7 @@ def test_names_of_metrics_are_texts(hostile: Bench) -> None:
 
 def test_any_column_of_the_input_can_be_chosen(spark: SparkSession) -> None:
     rows = spark.range(2).selectExpr("CAST(id AS STRING) AS `a``b.c`")
-    messages = as_messages(rows, "a`b.c", ("a`b.c",), "a`b.c").orderBy("ordering_key").collect()
+    columns = message_columns(rows, "a`b.c", ("a`b.c",), "a`b.c")
+    messages = rows.select(*columns).orderBy("ordering_key").collect()
     assert [bytes(row["data"]) for row in messages] == [b"0", b"1"]
     assert [row["attributes"] for row in messages] == [{"a`b.c": "0"}, {"a`b.c": "1"}]

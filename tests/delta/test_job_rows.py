@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pubsub_delta import InvalidArgument, Message
 from pubsub_delta.jobs import consume, inputs, readers, sources
@@ -14,6 +14,12 @@ from pubsub_delta.jobs.records import Records
 from pubsub_delta.session import is_remote
 from pubsub_delta.tables.schemas import MESSAGE_COLUMNS
 from tests.conftest import Bench
+
+
+def as_messages(
+    rows: DataFrame, data: str | None, attributes: tuple[str, ...], ordering_key: str | None
+) -> DataFrame:
+    return rows.select(*inputs.message_columns(rows, data, attributes, ordering_key))
 
 
 @pytest.fixture
@@ -33,7 +39,7 @@ def test_a_row_becomes_a_message_without_what_is_null(spark: SparkSession) -> No
         "SELECT 'UA' AS carrier, CAST(NULL AS STRING) AS gate, "
         "TIMESTAMP'2026-03-08 12:00:00 America/New_York' AS at, 'a.b' AS `x.y`"
     )
-    (message,) = inputs.as_messages(rows, None, ("carrier", "gate", "at", "x.y"), "gate").collect()
+    (message,) = as_messages(rows, None, ("carrier", "gate", "at", "x.y"), "gate").collect()
     at = "2026-03-08T16:00:00.000000Z"
     assert message["attributes"] == {"carrier": "UA", "at": at, "x.y": "a.b"}
     assert message["ordering_key"] == ""
@@ -62,7 +68,7 @@ def test_an_empty_text_of_a_file_is_one_and_bad_records_are_counted(
 def test_an_attribute_that_is_asked_for_twice_is_one(spark: SparkSession) -> None:
     """It ended in a traceback of Spark's, of a map with a key twice."""
     rows = spark.sql("SELECT 'UA' AS carrier")
-    messages = inputs.as_messages(rows, "carrier", ("carrier", "carrier"), None)
+    messages = as_messages(rows, "carrier", ("carrier", "carrier"), None)
     assert [row["attributes"] for row in messages.collect()] == [{"carrier": "UA"}]
 
 
@@ -126,7 +132,7 @@ def test_the_folder_of_a_line_is_one_of_its_fields(spark: SparkSession, here: Pa
     (here / "month=01" / "a.json").write_text('{ "id": 1 }\n{}\n{"id": 2}\n')
     found = records(spark, str(here))
     assert found.count().bad == 0
-    lines = [bytes(row["data"]) for row in inputs.as_messages(found.good, None, (), None).collect()]
+    lines = [bytes(row["data"]) for row in as_messages(found.good, None, (), None).collect()]
     assert sorted((json.loads(line) for line in lines), key=lambda row: row.get("id", 0)) == [
         *({"month": "01"}, {"id": 1, "month": "01"}, {"id": 2, "month": "01"})
     ]
