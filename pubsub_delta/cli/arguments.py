@@ -12,10 +12,9 @@ from pubsub_delta.cli.application import App
 from pubsub_delta.cli.formats import KINDS, parse_format
 from pubsub_delta.cli.times import parse_duration
 from pubsub_delta.errors import InvalidArgument, Unimplemented
-from pubsub_delta.jobs.option_groups import options
+from pubsub_delta.jobs.option_groups import F, options
 
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
