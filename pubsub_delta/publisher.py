@@ -89,9 +89,8 @@ class Publisher:
         self._limits = flow_control
         self._outstanding = 0
         self._outstanding_bytes = 0
-        self._blocked: deque[object] = (
-            deque()
-        )  # calls of publish that wait for room, the oldest first
+        # Calls of publish that wait for room, the oldest first.
+        self._blocked: deque[object] = deque()
         self._paused: set[str] = set()
         self._stopped = False
         self._own_process = OwnProcess("this publisher", OPEN_ANOTHER)

@@ -18,6 +18,7 @@ from typing import Literal, Protocol
 from pubsub_delta.clock import from_micros, to_micros
 from pubsub_delta.console import formatting
 from pubsub_delta.delivery.surveys import AckStateSurvey, SurveyedSpan
+from pubsub_delta.errors import counted
 
 MIN_WIDTH = 0.6
 """The smallest width of a block, so that ten messages are visible beside 10^9."""
@@ -356,7 +357,7 @@ def _title(spans: Sequence[SurveyedSpan], label: str) -> str:
     number = sum(span.message_count for span in spans)
     first = min(span.publish_time_min for span in spans)
     last = max(span.publish_time_max for span in spans)
-    parts = [f"{label}: {formatting.count(number)} {'message' if number == 1 else 'messages'}"]
+    parts = [f"{label}: {counted(number, 'message')}"]
     if first == last:
         parts.append(f"published at {formatting.timestamp(first)}")
     else:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pubsub_delta.console.formatting import visible
+from pubsub_delta.errors import counted
 
 MAX_TEXT_BYTES = 64 * 1024
 """Bytes of data that a page shows as text."""
@@ -143,7 +144,7 @@ def _node(name: str, value: Any, left: list[int], depth: int) -> Node:
     name = visible(name)
     if isinstance(value, list):
         pairs = value if isinstance(value, _Pairs) else list(enumerate(value))
-        count = f"{len(pairs):,} {'field' if isinstance(value, _Pairs) else 'item'}"
+        count = counted(len(pairs), "field" if isinstance(value, _Pairs) else "item")
         parts = []
         for key, part in pairs:
             if left[0] <= 0 or depth >= _DEEPEST:
@@ -151,7 +152,7 @@ def _node(name: str, value: Any, left: list[int], depth: int) -> Node:
                 break
             parts.append(_node(str(key), part, left, depth + 1))
         kind = "object" if isinstance(value, _Pairs) else "list"
-        return Node(name, kind, f"{count}{'s' * (len(pairs) != 1)}", tuple(parts))
+        return Node(name, kind, count, tuple(parts))
     if value is None or isinstance(value, bool):
         return Node(name, "constant", json.dumps(value))
     kind = "number" if isinstance(value, _Number) else "text"

@@ -146,10 +146,7 @@ class PortMultiplexer:
                 server_side=True,
                 ssl_handshake_timeout=FIRST_BYTES_SECONDS,
             )
-        except (
-            OSError,
-            ssl.SSLError,
-        ) as error:  # no TLS, a certificate that it does not trust, or closed
+        except OSError as error:  # no TLS, a certificate that it does not trust, or closed
             logger.debug("a connection has no TLS: %s", error)
             transport.abort()
             self.closed(transport)

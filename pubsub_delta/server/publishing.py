@@ -146,7 +146,7 @@ class PublishBatcher:
                 self._answer([request], ids)
 
     async def _gathered(self, expected: int) -> bool:
-        """Wait for ``count`` requests, or enough messages; return whether there are any."""
+        """Wait for ``expected`` requests, or enough messages; return whether there are any."""
 
         async def enough() -> None:
             while not self._draining and not self._are_enough(expected):

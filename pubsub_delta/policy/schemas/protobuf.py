@@ -248,10 +248,8 @@ def _one(field: Any, within: tuple[str, ...], count: FieldCount) -> FieldType:
     if field.type not in _MESSAGES:
         return _PLAIN[field.type]
     inner = field.message_type
-    if (
-        inner.full_name in within or not inner.fields
-    ):  # a column has no recursive type, and no empty struct
-        return TEXT
+    if inner.full_name in within or not inner.fields:
+        return TEXT  # a column has no recursive type, and no empty struct
     return RecordOf(tuple(_fields(inner, (*within, inner.full_name), count)))
 
 

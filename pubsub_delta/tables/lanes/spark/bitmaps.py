@@ -66,9 +66,8 @@ def _by_key(words: pa.Table, key: str) -> dict[int, Positions]:
     keys, numbers, bits = _numbers(words, key, "word", "bits")
     order = np.argsort(keys)
     found, starts = np.unique(keys[order], return_index=True)
-    parts = zip(
-        found.tolist(), np.split(order, starts[1:]), strict=False
-    )  # without rows there is one part
+    # Without rows there is one part.
+    parts = zip(found.tolist(), np.split(order, starts[1:]), strict=False)
     return {each: Positions.from_words(numbers[part], bits[part]) for each, part in parts}
 
 
