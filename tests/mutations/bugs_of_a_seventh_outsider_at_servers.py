@@ -72,9 +72,8 @@ BUGS_OF_A_SEVENTH_OUTSIDER_AT_SERVERS = (
         "audience-of-a-default",
         "The token of a push without an audience names no audience.",
         "server/push_tokens.py",
-        "        about = said.service_account_email, said.audience or config.push_endpoint\n"
-        "        now",
-        '        about = said.service_account_email, said.audience or ""\n        now',
+        "said.audience or config.push_endpoint\n",
+        'said.audience or ""\n',
     ),
     Bug(
         "token-of-a-removed-key",

@@ -33,10 +33,10 @@ BUGS_OF_A_SIXTH_OUTSIDER_AT_SURFACES = (
         "published-before-it-is",
         "publish --from counts the messages of a batch that failed as published.",
         "cli/publish.py",
-        "            app.call(partial(_send, topic, part.messages))\n"
+        "            app.call(lambda service: service.publish(topic, part.messages))\n"
         "            published, count = published + len(part), count + 1\n",
         "            published, count = published + len(part), count + 1\n"
-        "            app.call(partial(_send, topic, part.messages))\n",
+        "            app.call(lambda service: service.publish(topic, part.messages))\n",
     ),
     Bug(
         "one-failed-extension-is-the-last",

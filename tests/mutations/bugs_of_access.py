@@ -263,7 +263,7 @@ BUGS_OF_ACCESS = (
         "token-for-another-endpoint",
         "A token that was signed for one endpoint is sent to others.",
         "server/push_tokens.py",
-        "last = self._signed.get(about)",
+        "last = self._signed.get(_about(config))",
         "last = next(iter(self._signed.values()), None)",
     ),
     Bug(

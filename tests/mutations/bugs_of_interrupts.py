@@ -182,7 +182,7 @@ BUGS_OF_INTERRUPTS = (
         "summary-is-tried-after-the-work",
         "A summary that cannot be written fails a job that has done its work.",
         "jobs/terminal.py",
-        "            callback=check_summary,\n",
+        "        callback=check_summary,\n",
         "",
     ),
     Bug(
