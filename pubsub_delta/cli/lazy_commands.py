@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections import UserDict
 from importlib import import_module
+from typing import Any
 
-import click
 
-
-class LazyCommands(MutableMapping[str, click.Command]):
+class LazyCommands(UserDict[str, Any]):
     """The commands of a group by name, for ``click.Group(commands=…)``.
 
-    Args:
-        places: the commands as ``module:attribute`` below ``pubsub_delta.cli``.
+    A command that was not used yet is its place: ``module:attribute`` below ``pubsub_delta.cli``.
     """
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self._places = dict(places)
-        self._loaded: dict[str, click.Command] = {}
-
-    def __getitem__(self, name: str) -> click.Command:
-        if name not in self._loaded:
-            module, _, attribute = self._places[name].partition(":")
-            found = import_module(f"pubsub_delta.cli.{module}")
-            self._loaded.setdefault(name, getattr(found, attribute))
-        return self._loaded[name]
-
-    def __setitem__(self, name: str, command: click.Command) -> None:
-        self._loaded[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        known = [each.pop(name, None) for each in (self._loaded, self._places)]
-        if not any(known):
-            raise KeyError(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self._places, **self._loaded})
-
-    def __len__(self) -> int:
-        return len({**self._places, **self._loaded})
+    def __getitem__(self, name: str) -> Any:
+        found = self.data[name]
+        if isinstance(found, str):
+            module, _, attribute = found.partition(":")
+            found = getattr(import_module(f"pubsub_delta.cli.{module}"), attribute)
+            self.data[name] = found
+        return found
