@@ -7,6 +7,7 @@ For example, ``pubsub-delta-publish`` is a command, and the ``entry_point`` of a
 from __future__ import annotations
 
 import sys
+from functools import partial
 from importlib import import_module
 
 _EXTRAS = {
@@ -18,41 +19,6 @@ _EXTRAS = {
 }
 """Packages of jobs, and the extra that installs each."""
 REFUSED = 3
-
-
-def publish() -> None:
-    """Publish the rows of a file or table to a topic."""
-    _run("publish")
-
-
-def consume() -> None:
-    """Drain a subscription into a Delta table."""
-    _run("consume")
-
-
-def stream_publish() -> None:
-    """Publish files or a Delta table to a topic as they grow."""
-    _run("stream_publish")
-
-
-def stream_consume() -> None:
-    """Follow a subscription into a Delta table."""
-    _run("stream_consume")
-
-
-def maintain() -> None:
-    """Run the maintenance of a store."""
-    _run("maintain")
-
-
-def create_views() -> None:
-    """Create views of topics and backlogs for SQL."""
-    _run("create_views")
-
-
-def export_metrics() -> None:
-    """Serve the metrics of a store to Prometheus."""
-    _run("export_metrics")
 
 
 def _run(job: str) -> None:
@@ -79,3 +45,12 @@ def _run(job: str) -> None:
     except SystemExit as left:
         if left.code not in (None, 0):
             raise
+
+
+publish = partial(_run, "publish")
+consume = partial(_run, "consume")
+stream_publish = partial(_run, "stream_publish")
+stream_consume = partial(_run, "stream_consume")
+maintain = partial(_run, "maintain")
+create_views = partial(_run, "create_views")
+export_metrics = partial(_run, "export_metrics")
