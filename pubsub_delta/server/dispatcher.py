@@ -25,7 +25,7 @@ from pubsub_delta.server.leaser import Leaser
 from pubsub_delta.server.memory import Memory
 from pubsub_delta.server.threads import InThread
 from pubsub_delta.server.timing import Timing
-from pubsub_delta.server.tracing import Tracing, Untraced
+from pubsub_delta.server.tracing import Tracing
 from pubsub_delta.tables.store import Detached
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Dispatcher:
         memory: Memory | None = None,
         tracing: Tracing | None = None,
     ) -> None:
-        self._tracing = tracing or Untraced()
+        self._tracing = tracing or Tracing()
         self._journal = journal or Journal(None, name)
         self.name = name
         self.subscription = subscription

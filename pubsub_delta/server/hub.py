@@ -21,7 +21,7 @@ from pubsub_delta.server.lease_journals import Abandoned, LeaseJournals
 from pubsub_delta.server.lease_lengths import LEASE
 from pubsub_delta.server.publishing import Append, PublishBatcher
 from pubsub_delta.server.timing import Timing
-from pubsub_delta.server.tracing import Tracing, Untraced
+from pubsub_delta.server.tracing import Tracing
 from pubsub_delta.tables.store import Detached
 
 P = ParamSpec("P")
@@ -74,7 +74,7 @@ class Hub:
         tracing: Tracing | None = None,
     ) -> None:
         self._journals = journals or LeaseJournals(None, "")
-        self._tracing = tracing or Untraced()
+        self._tracing = tracing or Tracing()
         self.backend = backend
         self.counters = counters
         self._timing = timing

@@ -33,7 +33,7 @@ from pubsub_delta.resources import Message
 from pubsub_delta.server.assigner import Delivery
 from pubsub_delta.server.exporting import own_names
 from pubsub_delta.server.publishing import Append
-from pubsub_delta.server.tracing import Tracing, Untraced
+from pubsub_delta.server.tracing import Tracing
 
 PREFIX = "googclient_"
 """The prefix of ``traceparent`` and ``tracestate`` in attributes, as Google's clients write it."""
@@ -65,7 +65,7 @@ class _Leased:
     until: datetime
 
 
-class Traces:
+class Traces(Tracing):
     """Creates the spans of a server, in the event loop and in its threads.
 
     Args:
@@ -268,7 +268,7 @@ class Telemetry:
         environment: Mapping[str, str],
         collect: Callable[[], Iterable[Any]],
     ) -> None:
-        self.tracing: Tracing = Untraced()
+        self.tracing = Tracing()
         self._meters: MeterProvider | None = None
         named = Resource.create(
             {
