@@ -320,6 +320,27 @@ def test_keys_that_are_no_public_keys_are_refused(tmp_path: Path) -> None:
             PolicyFile(write(tmp_path / "policy.json", issuers=[issuer]))
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        *("", "no JSON", "null", "[]", "{}", "7", '{"keys": 7}', '{"keys": null}', '{"keys": []}'),
+        *('{"keys": [7]}', '{"keys": [{}]}', '{"keys": [{"kty": "RSA"}]}'),
+        *('{"keys": [{"kty": ["RSA"]}]}', '{"keys": [{"kty": "RSA", "n": "!", "e": "AQAB"}]}'),
+        '{"keys": [{"kty": "EC", "crv": "P-7", "x": "a", "y": "b"}]}',
+        '{"issuer": "https://accounts.example", "jwks_uri": "https://accounts.example/keys"}',
+    ],
+)
+def test_what_is_no_set_of_keys_is_refused_naming_its_place(tmp_path: Path, keys: str) -> None:
+    """As the discovery document, or a certificate, in place of the JWKS: an error, no traceback."""
+    (tmp_path / "k.json").write_text(keys)
+    issuers = [{**issued(tmp_path, RSAKey.generate_key(2048)), "keys": "k.json"}]
+    with pytest.raises(
+        InvalidArgument, match=r"issuers\[0\]\.keys: .*k\.json' is not a JWKS"
+    ) as why:
+        PolicyFile(write(tmp_path / "policy.json", issuers=issuers))
+    assert "save the document at the issuer's jwks_uri" in str(why.value)
+
+
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
     # "policy file reloaded when it changes"
     path = write(tmp_path / "policy.json", tokens=[token(ANN)])

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from benchmarks import command_line
 from pubsub_delta.cli.application import App
+from pubsub_delta.cli.arguments import ResourceType
 from pubsub_delta.cli.commands import Command, Group
 from pubsub_delta.cli.completion import VARIABLE
 from pubsub_delta.cli.main import cli
@@ -90,6 +91,37 @@ def test_examples_are_right_command_lines(path: Path, example: str) -> None:
 def test_every_parameter_has_help(path: Path) -> None:
     options = [each for each in COMMANDS[path].params if isinstance(each, click.Option)]
     assert [each.name for each in options if not each.help] == []
+
+
+OF_RESOURCES = {
+    "topic": "topics",
+    "dead_letter_topic": "topics",
+    "subscription": "subscriptions",
+    "snapshot": "snapshots",
+    "schema": "schemas",
+    "schema_name": "schemas",
+}
+
+
+@each_command
+def test_the_name_of_a_resource_that_there_is_is_completed(path: Path) -> None:
+    """ "They also complete the names of topics, subscriptions and snapshots"; not of a new one."""
+    group, verb = (*path, "", "")[:2]
+    names = {**OF_RESOURCES, "name": group}
+    new = group.removesuffix("s") if verb == "create" else None
+    of = {each.name: each.type for each in COMMANDS[path].params if each.name in names}
+    found = {
+        name: type_.collection if isinstance(type_, ResourceType) else None
+        for name, type_ in of.items()
+    }
+    assert found == {name: None if name == new else names[name or ""] for name in of}
+
+
+@each_command
+def test_what_is_said_to_be_repeatable_can_be_given_twice(path: Path) -> None:
+    options = [each for each in COMMANDS[path].params if isinstance(each, click.Option)]
+    said = {each.name for each in options if "Repeatable" in (each.help or "")}
+    assert said <= {each.name for each in options if each.multiple}
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from pubsub_delta.cli.documents import config
+from pubsub_delta.cli.formats import parse_format
 from pubsub_delta.cli.grammar.context import Context
 from pubsub_delta.cli.grammar.filters import parse_filter
 from pubsub_delta.cli.grammar.keys import parse_key, value_at
+from pubsub_delta.cli.printing import render
 from pubsub_delta.errors import InvalidArgument
 from tests.unit.test_cli_transforms import made
 
@@ -31,6 +33,10 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
         ([1, 2], "flatten(separator=;)", "1;2"),
         ("", "scope(topics)", ""),
         (None, "scope(topics)", ""),
+        (123_456_789, "float()", "123456789.0"),
+        (1_234_567_890, "float()", "1.23457e+09"),
+        (1_234_567_890, "float(precision=4,spec=e)", "1.2346e+09"),
+        (0.00001, "float()", "1e-05"),
         (1536, "size(units_out=K)", "1.5"),
         (3, "size(units_in=MiB,units_out=K,precision=0)", "3072"),
         (1536, "size(units_out=bytes)", "1.5 KiB"),
@@ -72,6 +78,11 @@ def test_settings_are_those_of_a_mapping() -> None:
         ("a!~y", {"a": "x"}, True),
         ("late", {"a": [{"b": "too LATE"}]}, True),
         ("late", {"a": ["in time", ("on", "time")]}, False),
+        ("late", {"a": ["in time", "LATE"]}, True),
+        ("late", {"a": ("on", {"b": [1, "late"]})}, True),
+        ("late", {"a": "in time", "b": {"c": "in time", "d": "late"}}, True),
+        ("a:late", {"a": ["in time", "late"]}, True),
+        ("a=late", {"a": {"b": "in time", "c": "late"}}, True),
         ("a[0]=x", {"a": ["x", "y"]}, True),
         ("a[-1]=y", {"a": ["x", "y"]}, True),
         ("a[2]=x", {"a": ["x", "y"]}, False),
@@ -90,6 +101,15 @@ def test_a_filter_of_another_kind_of_term(text: str, record: Any, is_found: bool
             parse_filter(text, Context())
     else:
         assert parse_filter(text, Context()).matches(record) is is_found
+
+
+@pytest.mark.parametrize("form", ["table", "table[box]", "table[no-heading]", "table[title=T]"])
+def test_a_table_without_a_column_is_nothing(form: str) -> None:
+    """gcloud topic formats: a column that is optional is left out if all of it is empty."""
+    drawn = parse_format(f"{form}(absent:optional)")
+    assert render([{"name": "a"}, {"name": "b"}], drawn, single=False) == ""
+    also = parse_format("table(absent:optional,name)")
+    assert render([{"name": "a"}], also, single=False) == "NAME\na\n"
 
 
 def test_a_key_of_an_item_that_is_not_there_finds_nothing() -> None:

@@ -158,7 +158,8 @@ def test_history_is_a_table_of_commits() -> None:
     time = datetime(2026, 11, 20, tzinfo=timezone.utc)
     store = Noting(
         topic_history=[
-            TopicCommit(3, time, "optimize", None),
+            TopicCommit(4, time, "optimize", None),
+            TopicCommit(3, time, "delete", 0),
             TopicCommit(2, time, "delete", 4),
             TopicCommit(1, time, "publish", 7, "flights:1", ("flights", 1)),
             TopicCommit(0, time, "create table", None),
@@ -168,14 +169,15 @@ def test_history_is_a_table_of_commits() -> None:
     assert store.calls == [("topic_history", (TOPICS + "ttt", 4), {})]
     assert [line.split() for line in result.stdout.splitlines()] == [
         ["VERSION", "TIME", "OPERATION", "MESSAGES", "PUBLISH_ID"],
-        ["3", "2026-11-20T00:00:00Z", "optimize"],
+        ["4", "2026-11-20T00:00:00Z", "optimize"],
+        ["3", "2026-11-20T00:00:00Z", "delete", "0"],
         ["2", "2026-11-20T00:00:00Z", "delete", "4"],
         ["1", "2026-11-20T00:00:00Z", "publish", "7", "flights:1"],
         ["0", "2026-11-20T00:00:00Z", "create", "table"],
     ]
     told = json.loads(run(store, "topics", "history", "ttt", "--format=json").stdout)
     assert store.calls[-1][1] == (TOPICS + "ttt", 20)
-    assert told[2] == {
+    assert told[3] == {
         "version": 1,
         "time": "2026-11-20T00:00:00Z",
         "operation": "publish",
@@ -183,4 +185,5 @@ def test_history_is_a_table_of_commits() -> None:
         "publishId": "flights:1",
         "idempotencyId": {"applicationId": "flights", "version": 1},
     }
-    assert told[0] == {"version": 3, "time": "2026-11-20T00:00:00Z", "operation": "optimize"}
+    assert told[0] == {"version": 4, "time": "2026-11-20T00:00:00Z", "operation": "optimize"}
+    assert told[1]["messageCount"] == 0, "no message is another thing than not known"

@@ -9,13 +9,18 @@ import sys
 import threading
 import urllib.request
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
+from click.testing import CliRunner
 
 pytest.importorskip("fastapi")
 import uvicorn
 
+from pubsub_delta.cli.console import access_options, console_access
 from pubsub_delta.console import serve
+from pubsub_delta.console.security import ConsoleAccess
 from pubsub_delta.errors import FailedPrecondition
 from tests.unit.browsing import Browser
 
@@ -46,6 +51,27 @@ def test_a_token_that_is_too_short_is_refused_before_spark_is_started(tmp_path: 
     assert done.returncode == 1
     assert "16 characters" in done.stderr
     assert "short\n" not in done.stderr.replace("shorter", ""), "a token does not belong in a log"
+
+
+@pytest.mark.parametrize("prefix", ["", "console-"])
+def test_the_console_answers_to_each_name_that_is_permitted(prefix: str) -> None:
+    """ "Another host name of the console, as behind a proxy. Repeatable." """
+    found: list[ConsoleAccess] = []
+
+    @click.command()
+    @access_options(prefix)
+    def command(**options: Any) -> None:
+        found.append(console_access(options, prefix))
+
+    names = [f"--{prefix}allowed-host={each}" for each in ("One.example", "two.example")]
+    assert CliRunner().invoke(command, names).exit_code == 0
+    browser = Browser(found[0])
+    for host, status in (
+        *(("one.example", 200), ("two.example:443", 200), ("localhost:8086", 200)),
+        *(("three.example", 421), ("e", 421), ("one.example.org", 421)),
+    ):
+        answer = browser.client.get("/topics", headers={"Host": host})
+        assert (host, answer.status_code) == (host, status)
 
 
 def test_a_port_that_is_taken_is_told() -> None:

@@ -46,6 +46,33 @@ def test_confirmations_come_on_the_stream_with_exactly_once_delivery() -> None:
         stream.close()
 
 
+def test_each_ack_id_of_a_request_gets_the_deadline_beside_it() -> None:
+    """modify_deadline_seconds: "new ack deadlines for the IDs listed in" the other list."""
+    store = MemoryStore()
+    with serving(store) as address, clients(address) as (publisher, subscriber):
+        publish(publisher, {"topic": TOPIC, "messages": [{"data": each} for each in (b"a", b"b")]})
+        stream = RawStream(subscriber)
+        ids = heard(stream, 2)
+        stream.say(modify_deadline_ack_ids=[ids[b"a"], ids[b"b"]], modify_deadline_seconds=[0, 60])
+        again = heard(stream, 1)
+        assert set(again) == {b"a"}, "the other one has 60 seconds more"
+        both = [again[b"a"], ids[b"b"]]
+        stream.say(modify_deadline_ack_ids=both, modify_deadline_seconds=[60, 0])
+        once_more = heard(stream, 1)
+        assert set(once_more) == {b"b"}
+        stream.say(ack_ids=[again[b"a"], once_more[b"b"]])
+        eventually(lambda: store.unacked == [])
+        stream.close()
+
+
+def heard(stream: RawStream, count: int) -> dict[bytes, str]:
+    """Return the ack IDs of the next messages, by their data."""
+    found: dict[bytes, str] = {}
+    while len(found) < count:
+        found |= {each.message.data: each.ack_id for each in stream.hear().received_messages}
+    return found
+
+
 def test_an_empty_request_is_answered_at_once() -> None:
     """Clients of protocol version 1 close a stream that does not answer."""
     with serving(MemoryStore()) as address, clients(address) as (_, subscriber):

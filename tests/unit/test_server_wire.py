@@ -124,8 +124,10 @@ def test_what_the_store_has_no_field_for_is_refused(
     kind: str, fields: dict[str, Any], name: str
 ) -> None:
     read = wire.topic_fields if kind == "Topic" else wire.subscription_fields
-    with pytest.raises(Unimplemented, match=name):
+    with pytest.raises(Unimplemented, match=name) as refused:
         read(asked(kind, **fields))
+    assert "is not supported" not in str(refused.value), "why it would do nothing is told"
+    assert "leave it out" in str(refused.value)
 
 
 def test_an_empty_field_says_nothing_and_is_not_refused() -> None:

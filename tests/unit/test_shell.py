@@ -137,6 +137,13 @@ def test_exit_ends_it_and_what_comes_after_is_not_run() -> None:
         assert len(store.calls) == 1
 
 
+@pytest.mark.parametrize("end", ["", "exit\n", "quit\n"])
+def test_a_line_that_failed_is_the_exit_code_however_the_shell_ends(end: str) -> None:
+    """A script sees that one of its commands failed: "return 1 if any failed"."""
+    assert run(f"frobnicate\ntopics describe ttt\n{end}", Noting()).exit_code == 1
+    assert run(f"topics describe ttt\n{end}", Noting()).exit_code == 0
+
+
 def test_without_a_terminal_nothing_is_asked() -> None:
     # the next line is a command, not an answer
     store = Noting()
