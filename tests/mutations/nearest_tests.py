@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.mutations.nearest_tests_of_commands import NEAREST_OF_COMMANDS
+from tests.mutations.nearest_tests_of_delivery import NEAREST_OF_DELIVERY
 from tests.mutations.nearest_tests_of_policy import NEAREST_OF_POLICY, TABLE_WRITES
 from tests.mutations.nearest_tests_of_surfaces import NEAREST_OF_SURFACES
 from tests.mutations.nearest_tests_of_the_registry import NEAREST_OF_THE_REGISTRY
@@ -10,6 +11,7 @@ from tests.mutations.nearest_tests_of_the_registry import NEAREST_OF_THE_REGISTR
 NEAREST: dict[str, tuple[str, ...]] = {
     **NEAREST_OF_SURFACES,
     **NEAREST_OF_COMMANDS,
+    **NEAREST_OF_DELIVERY,
     **NEAREST_OF_POLICY,
     **NEAREST_OF_THE_REGISTRY,
     "delivery/surveys.py": ("survey", "missing_statistics"),
@@ -112,17 +114,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "storage_settings",
     ),
     "operations/iam.py": ("server_iam",),
-    "delivery/consuming.py": (
-        "protocol/test_outages",
-        "server_forwarding",
-        "lanes/test_table_given",
-        "consumer_calls",
-        "expiration",
-        "restored",
-        "server_access_changes",
-        "many_dead_letters",
-        *TABLE_WRITES,
-    ),
     "delivery/table_subscriptions.py": TABLE_WRITES,
     "delivery/table_writes.py": (
         *TABLE_WRITES,
@@ -222,6 +213,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_races_found",
     ),
     "operations/snapshot.py": (
+        "changed_at_that_moment",
         "wrong_arguments",
         "console_deletions",
         "seek_calls",
@@ -231,19 +223,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "if_unchanged",
     ),
     "operations/survey.py": ("metrics_over_time", "survey", "wrong_arguments"),
-    "delivery/dead_letters.py": (
-        "lanes/test_damaged_dead_letter_topics",
-        "many_dead_letters",
-        "unreadable_messages",
-        "restored",
-        "tables_in_memory",
-        "races",
-        "lanes/test_races_found",
-        "lanes/test_cut_logs",
-        "consumer_calls",
-        "simulation",
-        "lanes/test_table_rows",
-    ),
     "delivery/leases.py": ("reading_leases", "unreadable_messages", "tables_in_memory"),
     "delivery/unreadable.py": ("unreadable_messages",),
     "delivery/sources.py": (
@@ -254,7 +233,12 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "races_with_retention",
     ),
     "delivery/schemas.py": ("schema_publishing", "schema_calls"),
-    "operations/schemas.py": ("schema_calls", "console_schemas", "wrong_arguments"),
+    "operations/schemas.py": (
+        "changed_at_that_moment",
+        "schema_calls",
+        "console_schemas",
+        "wrong_arguments",
+    ),
     "errors.py": ("errors", "lost_registry"),
     "publisher.py": (
         "wrong_arguments",

@@ -9,6 +9,7 @@ NEAREST_OF_THE_REGISTRY: dict[str, tuple[str, ...]] = {
     "tables/registry/schemas.py": ("schema_publishing", "schema_calls"),
     "tables/registry/predicates.py": ("expired_snapshots", "snapshot_calls", "expiration"),
     "tables/registry/registry.py": (
+        "changed_at_that_moment",
         "lost_registry",
         "expired_snapshots",
         "tables_in_memory",
@@ -21,6 +22,7 @@ NEAREST_OF_THE_REGISTRY: dict[str, tuple[str, ...]] = {
         "lanes/test_registry",
     ),
     "tables/registry/resource_table.py": (
+        "changed_at_that_moment",
         "resource_table",
         "lanes/test_registry",
         "lanes/test_tables_that_are_gone",
