@@ -229,15 +229,16 @@ def test_a_batch_that_failed_is_not_told_as_published(
     store: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The number tells where to go on: it counts what landed before the error."""
-    send = publishing._send
+    opened = type(store.app().store)
+    publish_all = opened.publish
 
-    def fail(topic: str, batch: list[Message], service: Any) -> None:
+    def fail(self: Any, topic: str, batch: list[Message]) -> Any:
         if batch[0].data == b"c":
             raise Unavailable("the disk is full")
-        send(topic, batch, service)
+        return publish_all(self, topic, batch)
 
     monkeypatch.setattr(publishing, "MAX_BATCH", 2)
-    monkeypatch.setattr(publishing, "_send", fail)
+    monkeypatch.setattr(opened, "publish", fail)
     told = publish(store, "--from=-", given=b"a\nb\nc\n").stderr.splitlines()
     assert told[0] == f"Published 2 messages to [{TOPIC}] before that."
 

@@ -195,9 +195,9 @@ class StoredMessages:
         """Return the messages of a window, ordered by position."""
         return self._lanes.local_scans.rows(self._table, window, READ)
 
-    def count(self) -> tuple[int, datetime | None]:
-        """Return how many messages are stored, and the first publish time."""
-        return self._counted(Window())
+    def count(self, since: datetime | None = None) -> tuple[int, datetime | None]:
+        """Return how many messages were published, from a time on, and the first publish time."""
+        return self._counted(Window(None, since, None))
 
     def count_before(self, time: datetime) -> int:
         """Return how many messages were published before a time."""
