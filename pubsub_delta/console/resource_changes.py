@@ -1,4 +1,4 @@
-"""Editing and deleting: what topics, subscriptions and snapshots share.
+"""Creating, editing and deleting: what topics, subscriptions and snapshots share.
 
 An edit is refused if another writer changed the resource after the form was shown. A deletion is
 done after its page has listed the consequences and the reader has typed the ID.
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from fastapi import Request, Response
 
-from pubsub_delta.console.context import address
+from pubsub_delta.console.context import address, console_of
 from pubsub_delta.console.error_texts import readable
 from pubsub_delta.console.forms import Form, with_kept
 from pubsub_delta.console.responses import failure_page, redirect_with_flash, render, run_job
@@ -82,6 +82,25 @@ def edited_fields(edited: Mapping[str, Any], shown: Mapping[str, Any], stored: R
     if changed.get("labels") is not None:
         changed["labels"] = with_kept(changed["labels"], stored.labels)
     return changed
+
+
+def create_resource(
+    request: Request,
+    word: str,
+    name: str,
+    create: Callable[[], R],
+    failed: Callable[[Request, PubSubError], Response],
+) -> Response:
+    """Create a resource, and lead to its page; ``failed`` makes the response from an error."""
+    return run_job(
+        request,
+        f"Creating the {word} {name}",
+        create,
+        lambda asked, made: redirect_with_flash(
+            asked, f"The {word} was created.", f"{word}s", console_of(asked).short(made.name)
+        ),
+        failed,
+    )
 
 
 def update_resource(

@@ -25,18 +25,13 @@ from pubsub_delta.console.resource_changes import (
     Deletion,
     confirm_page,
     consequence,
+    create_resource,
     delete_resource,
     edited_fields,
     fingerprint,
     update_resource,
 )
-from pubsub_delta.console.responses import (
-    RequiresWrite,
-    fragment,
-    redirect_with_flash,
-    render,
-    run_job,
-)
+from pubsub_delta.console.responses import RequiresWrite, fragment, render, run_job
 from pubsub_delta.errors import PubSubError
 from pubsub_delta.names import snapshot_name
 from pubsub_delta.operations.snapshot import who_can_seek
@@ -135,15 +130,8 @@ def create(request: Request, form: PostedForm) -> Response:
             fields[""] = "id"
         return _new_page(asked, form.add_error(error, fields))
 
-    return run_job(
-        request,
-        f"Creating the snapshot {name}",
-        lambda: store.create_snapshot(name, source, labels=labels),
-        lambda asked, made: redirect_with_flash(
-            asked, "The snapshot was created.", "snapshots", console_of(asked).short(made.name)
-        ),
-        failed,
-    )
+    take = partial(store.create_snapshot, name, source, labels=labels)
+    return create_resource(request, "snapshot", name, take, failed)
 
 
 @router.get("/snapshots/{id_}")

@@ -17,11 +17,12 @@ from pubsub_delta.console.resource_changes import (
     Deletion,
     confirm_page,
     consequence,
+    create_resource,
     delete_resource,
     fingerprint,
     update_resource,
 )
-from pubsub_delta.console.responses import RequiresWrite, redirect_with_flash, render, run_job
+from pubsub_delta.console.responses import RequiresWrite, render, run_job
 from pubsub_delta.console.subscription_form import (
     ERROR_FIELDS,
     NEW_TOPIC,
@@ -99,15 +100,7 @@ def create(request: Request, form: PostedForm) -> Response:
         _create_dead_letter_subscription(console, form, found)
         return found
 
-    return run_job(
-        request,
-        f"Creating the subscription {name}",
-        work,
-        lambda asked, found: redirect_with_flash(
-            asked, "The subscription was created.", "subscriptions", console.short(found.name)
-        ),
-        _on_error(form, None),
-    )
+    return create_resource(request, "subscription", name, work, _on_error(form, None))
 
 
 def _check_free(console: Console, form: Form, name: str, field: str) -> None:

@@ -24,12 +24,13 @@ from pubsub_delta.console.resource_changes import (
     Deletion,
     confirm_page,
     consequence,
+    create_resource,
     delete_resource,
     edited_fields,
     fingerprint,
     update_resource,
 )
-from pubsub_delta.console.responses import RequiresWrite, redirect_with_flash, render, run_job
+from pubsub_delta.console.responses import RequiresWrite, render
 from pubsub_delta.errors import PubSubError
 from pubsub_delta.names import topic_name
 from pubsub_delta.policy.fields import (
@@ -85,13 +86,11 @@ def create(request: Request, form: PostedForm) -> Response:
     fields = _checked(form)
     if form.has_errors:
         return _form_page(request, form)
-    return run_job(
+    return create_resource(
         request,
-        f"Creating the topic {name}",
+        "topic",
+        name,
         lambda: console.store.create_topic(name, **fields),
-        lambda asked, topic: redirect_with_flash(
-            asked, "The topic was created.", "topics", console.short(topic.name)
-        ),
         lambda asked, error: _form_page(asked, _with_error(form, error)),
     )
 
