@@ -63,6 +63,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "push_of_successors",
     ),
     "server/hub.py": (
+        "rare_server_moments",
         "server_hub",
         "server_polls",
         "server_lease_journals",
@@ -81,6 +82,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "cli_crossed_updates",
     ),
     "server/wire.py": (
+        "rare_server_moments",
         "server_targets",
         "fine_times",
         "server_wire",
@@ -94,7 +96,10 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_name_lookups",
         "server_push",
     ),
-    "server/push_keys.py": ("push_tokens",),
+    "server/push_keys.py": (
+        "rare_server_moments",
+        "push_tokens",
+    ),
     "server/push_requests.py": ("server_push_requests", "push_tokens", "server_push"),
     "server/push_tokens.py": ("push_tokens",),
     "server/authorization.py": (
@@ -120,6 +125,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/listening.py": ("server_listening",),
     "server/multiplexer.py": ("server_open_files", "server_multiplexer", "server_connections"),
     "server/dispatcher.py": (
+        "rare_server_moments",
         "idle_subscriptions",
         "suspended_processes",
         "server_hub",
@@ -133,7 +139,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_seeks",
         "server_simulation",
     ),
-    "server/lease_journals.py": ("server_lease_journals", "server_memory"),
+    "server/lease_journals.py": ("rare_server_moments", "server_lease_journals", "server_memory"),
     "server/memory.py": ("server_memory", "server_rims", "server_loops"),
     "server/assigner.py": ("server_memory", "server_assigner"),
     "server/ack_futures.py": ("server_seeks",),
@@ -153,7 +159,13 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_odd_calls",
     ),
     "server/rest/encodings.py": ("rest_frameworks",),
-    "server/rest/gateway.py": ("server_rest", "rest_frameworks", "server_otel", "server_loops"),
+    "server/rest/gateway.py": (
+        "rare_server_moments",
+        "server_rest",
+        "rest_frameworks",
+        "server_otel",
+        "server_loops",
+    ),
     "server/rest/overrides.py": ("rest_frameworks",),
     "server/rest/payload.py": ("rest_transcoding", "bodies_from_elsewhere"),
     "server/rest/transcoding.py": ("rest_transcoding", "rest_answers"),
@@ -164,6 +176,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_command",
     ),
     "server/leaser.py": (
+        "rare_server_moments",
         "acks_of_one_call",
         "server_leaser",
         "server_hung_clients",
@@ -184,6 +197,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "server/status.py": ("server_replies", "server_wire", "server_wire_outputs"),
     "server/subscriber_service.py": (
+        "rare_server_moments",
         "acks_of_one_call",
         "server_targets",
         "server_answers",
@@ -265,7 +279,10 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/rest/parameters.py": ("rest_transcoding",),
     "server/rest/responses.py": ("rest_answers", "server_rest"),
     "server/schema_service.py": ("server_schemas",),
-    "server/schema_wire.py": ("server_schemas",),
+    "server/schema_wire.py": (
+        "rare_server_moments",
+        "server_schemas",
+    ),
     "server/tokens.py": (
         "server_odd_calls",
         "server_rest",
