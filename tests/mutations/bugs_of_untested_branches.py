@@ -68,4 +68,199 @@ BUGS_OF_UNTESTED_BRANCHES = (
         "    if tables.registry.schemas.change(schema.uid, decide) is None or gone is None:",
         "    if tables.registry.schemas.change(schema.uid, decide) is not None and gone is None:",
     ),
+    Bug(
+        "snapshot-loses-the-labels-that-no-path-names",
+        "An UpdateSnapshot of one label removes the others.",
+        "server/subscriber_service.py",
+        "                wire.snapshot_message(stored),\n                wire.SNAPSHOT_FIELDS,",
+        "                request.snapshot,\n                wire.SNAPSHOT_FIELDS,",
+    ),
+    Bug(
+        "duration-beyond-time-is-an-error-of-ours",
+        "A request with 2^62 seconds is told as INTERNAL.",
+        "server/wire.py",
+        "        return exactly(duration.seconds + Fraction(duration.nanos, 10**9))\n"
+        "    except OverflowError:",
+        "        return exactly(duration.seconds + Fraction(duration.nanos, 10**9))\n"
+        "    except ZeroDivisionError:",
+    ),
+    Bug(
+        "schema-settings-need-no-schema",
+        "Who forgets the name of a schema is told that '' is no name, and not of which field.",
+        "server/schema_wire.py",
+        "    if not settings.schema:\n        raise",
+        "    if settings.schema is None:\n        raise",
+    ),
+    Bug(
+        "deadline-after-a-nack-is-a-success",
+        "A client extends what it has nacked, and believes that it still has it.",
+        "server/leaser.py",
+        "            future.fail(ack_id)\n            future.settle()\n\n    def _place_of",
+        "            future.settle()\n\n    def _place_of",
+    ),
+    Bug(
+        "dispatcher-ends-with-an-unexpected-error",
+        "Nothing is delivered any more after one error that nobody expected.",
+        "server/dispatcher.py",
+        "            except Exception:\n"
+        '                logger.exception("%s: the dispatcher goes on"',
+        "            except OSError:\n"
+        '                logger.exception("%s: the dispatcher goes on"',
+    ),
+    Bug(
+        "deleted-subscription-holds-up-what-a-server-left",
+        "What a killed server held is not taken over while one of its subscriptions is gone.",
+        "server/hub.py",
+        "        except (NotFound, Detached):\n"
+        "            return\n"
+        "        except DataLoss as error:",
+        "        except Detached:\n            return\n        except DataLoss as error:",
+    ),
+    Bug(
+        "journal-that-is-being-begun-counts",
+        "What a killed server wrote to a new file is taken over beside the old one.",
+        "server/lease_journals.py",
+        "        if _UID.fullmatch(path.name):",
+        "        if _UID.match(path.name):",
+    ),
+    Bug(
+        "journal-goes-on-after-a-part-of-a-line",
+        "A full disk breaks a line, and the next one ends it.",
+        "server/lease_journals.py",
+        "        if file.write(written) != len(written):",
+        "        if not file.write(written):",
+    ),
+    Bug(
+        "public-key-signs",
+        "A server starts with public keys, and pushes nothing.",
+        "server/push_keys.py",
+        "    if not key.is_private:",
+        "    if key is None:",
+    ),
+    Bug(
+        "unreadable-keys-are-not-found",
+        "Receivers are told that there are no keys, while the file cannot be read.",
+        "server/rest/gateway.py",
+        "        except PubSubError as error:\n"
+        "            return error_response(error)\n"
+        "        return error_response(_no_method(head)) if found",
+        "        except PubSubError:\n"
+        "            return error_response(_no_method(head))\n"
+        "        return error_response(_no_method(head)) if found",
+    ),
+    Bug(
+        "any-member-is-true-or-false",
+        "1 and [] are rows of a BOOLEAN column.",
+        "tables/json_values.py",
+        "        return _of(bool, value)",
+        "        return bool(value)",
+    ),
+    Bug(
+        "any-text-is-base64",
+        "Characters that are no Base64 are left out of the bytes of a column.",
+        "tables/json_values.py",
+        "        return base64.b64decode(text, validate=True)",
+        "        return base64.b64decode(text)",
+    ),
+    Bug(
+        "true-is-a-number",
+        "true is 1 in a column of numbers.",
+        "tables/json_values.py",
+        "    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, str)):",
+        "    if not isinstance(value, (int, float, Decimal, str)):",
+    ),
+    Bug(
+        "tables-of-a-catalog-store-are-in-the-working-directory",
+        "A store in a catalog writes to None/shop/orders.",
+        "tables/targets.py",
+        "        if self.root is None:\n            raise Unwritable(",
+        '        if self.root == "":\n            raise Unwritable(',
+    ),
+    Bug(
+        "positions-that-are-all-missing-are-an-error",
+        "A search for messages none of which is held ends in an IndexError.",
+        "policy/positions.py",
+        "        if not len(found):\n            return np.zeros",
+        "        if not len(positions):\n            return np.zeros",
+    ),
+    Bug(
+        "commit-metadata-must-be-json",
+        "A topic cannot be read since somebody has optimized it with a note of their own.",
+        "tables/messages/commits.py",
+        "    except ValueError:\n        return {}\n    return metadata",
+        "    except TypeError:\n        return {}\n    return metadata",
+    ),
+    Bug(
+        "long-history-has-no-messages-within-a-time",
+        "A seek to a time in a topic of many commits brings back too much.",
+        "tables/messages/commits.py",
+        "        if count > _FEW:\n            return None",
+        "        if count > _FEW:\n            return []",
+    ),
+    Bug(
+        "positions-may-have-two-rows",
+        "A message id is given out twice after a row was restored beside another.",
+        "tables/messages/position_allocator.py",
+        "        if len(rows) != 1:",
+        "        if len(rows) < 1:",
+    ),
+    Bug(
+        "order-by-may-name-no-column",
+        "order_by with a column that is not there is a KeyError.",
+        "delivery/message_rows.py",
+        "    if order_by is not None and order_by not in names:",
+        "    if order_by is not None and not names:",
+    ),
+    Bug(
+        "slow-definition-is-an-error-of-ours",
+        "A definition that takes too long is a TimeoutExpired.",
+        "protoc.py",
+        "        except subprocess.TimeoutExpired:",
+        "        except ValueError:",
+    ),
+    Bug(
+        "any-value-is-an-array",
+        "A number where Avro has an array is a TypeError.",
+        "policy/schemas/avro_json.py",
+        "        if not isinstance(value, list):",
+        "        if value is None:",
+    ),
+    Bug(
+        "message-of-protobuf-may-be-a-list",
+        "A JSON array where a message is expected is an AttributeError.",
+        "policy/schemas/protobuf_json.py",
+        "    if not isinstance(value, Mapping):\n        return value",
+        "    if value is None:\n        return value",
+    ),
+    Bug(
+        "write-is-given-back-though-nobody-knows-whether-it-landed",
+        "A table that cannot be opened for a moment gets rows twice.",
+        "delivery/table_writes.py",
+        "        if is_wanted:\n"
+        "            raise\n"
+        "        return table_writes.given_back  # nobody",
+        "        return table_writes.given_back  # nobody",
+    ),
+    Bug(
+        "write-to-a-table-that-takes-none-any-more-stays-for-ever",
+        "A message is written for ever to a table that has other columns by now.",
+        "delivery/table_writes.py",
+        "    except Unwritable:\n        return None\n    return None if made",
+        "    except DataLoss:\n        return None\n    return None if made",
+    ),
+    Bug(
+        "subscription-is-hidden-by-its-table",
+        "No subscription is listed while the table of one does not respond.",
+        "delivery/table_writes.py",
+        "    except Exception:  # a storage that does not respond",
+        "    except DataLoss:  # a storage that does not respond",
+    ),
+    Bug(
+        "field-takes-the-column-of-metadata",
+        "Message ids are overwritten by a field of that name.",
+        "tables/target_rows.py",
+        "                if name in self._fields:\n                    wrong",
+        "                if name in self._fields and not config.use_topic_schema:\n"
+        "                    wrong",
+    ),
 )

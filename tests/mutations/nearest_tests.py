@@ -116,15 +116,21 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "operations/iam.py": ("server_iam",),
     "delivery/table_subscriptions.py": TABLE_WRITES,
     "delivery/table_writes.py": (
+        "lanes/test_rare_tables",
         *TABLE_WRITES,
         "lanes/test_table_ended",
         "lanes/test_table_reasons",
     ),
-    "tables/json_values.py": ("target_rows", *TABLE_WRITES),
-    "tables/target_rows.py": ("target_rows", *TABLE_WRITES, "lanes/test_table_partitions"),
+    "tables/json_values.py": ("rare_values", "target_rows", *TABLE_WRITES),
+    "tables/target_rows.py": (
+        "lanes/test_rare_tables",
+        "target_rows",
+        *TABLE_WRITES,
+        "lanes/test_table_partitions",
+    ),
     "tables/partition_values.py": ("lanes/test_table_partitions",),
     "tables/text_lengths.py": ("lanes/test_table_texts",),
-    "tables/targets.py": ("lanes/test_table_locations", *TABLE_WRITES),
+    "tables/targets.py": ("rare_values", "lanes/test_table_locations", *TABLE_WRITES),
     "operations/acknowledge.py": (
         "spark_errors",
         "batches",
@@ -192,7 +198,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_known_commits",
         "lanes/test_pickling",
     ),
-    "delivery/message_rows.py": ("arrow_from_elsewhere", "publish_calls"),
+    "delivery/message_rows.py": ("rare_values", "arrow_from_elsewhere", "publish_calls"),
     "tables/arrow_types.py": ("arrow_from_elsewhere",),
     "operations/pull.py": (
         "reading_leases",
@@ -286,7 +292,10 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "survey",
         "missing_statistics",
     ),
-    "tables/messages/position_allocator.py": ("tables_in_memory",),
+    "tables/messages/position_allocator.py": (
+        "rare_values",
+        "tables_in_memory",
+    ),
     "subscriber.py": (
         "wrong_arguments",
         "subscriber",
@@ -323,6 +332,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
     "tables/messages/commits.py": (
+        "rare_values",
         "topic_history",
         "publish_calls",
         "looks",
@@ -366,7 +376,10 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/schemas.py": ("lanes/test_tables", "lanes/test_table_ended"),
     "addresses.py": ("server_listening", "console_security", "cli_endpoint_reached"),
     "table_config.py": ("registry_rows", "server_wire", "lanes/test_table_ended"),
-    "protoc.py": ("schema_protobuf",),
+    "protoc.py": (
+        "rare_values",
+        "schema_protobuf",
+    ),
     "methods/maintenance.py": ("client", "retention_job", "many_dead_letters"),
     "methods/topics.py": ("paging", "lost_registry"),
 }
