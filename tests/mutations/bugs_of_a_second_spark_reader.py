@@ -33,4 +33,11 @@ BUGS_OF_A_SECOND_SPARK_READER = (
         "    if error.__name__ == _ENDED:\n",
         "    if error is None:\n",
     ),
+    Bug(
+        "session-that-reads-no-path",
+        "To a session that reads no table by its path a store is an empty one.",
+        "tables/lanes/choice.py",
+        '        if (setting_of(self.spark, _PATHS, "true") or "").strip().lower() == "false":\n',
+        "        if False:\n",
+    ),
 )
