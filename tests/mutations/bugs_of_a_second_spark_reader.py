@@ -6,6 +6,17 @@ from tests.mutations.bug import Bug
 
 BUGS_OF_A_SECOND_SPARK_READER = (
     Bug(
+        "group-columns-of-the-session",
+        "A session that drops the columns of groups ends acks of a DataFrame in a KeyError.",
+        "tables/lanes/spark/grouping.py",
+        "    return rows.agg(*named, *aggregates).drop(*others)\n",
+        "    return frame.groupBy(*named).agg(*aggregates)\n",
+        needs_spark=(
+            "tests/delta/test_odd_settings.py"
+            "::test_a_session_that_drops_the_columns_of_groups_answers_by_them",
+        ),
+    ),
+    Bug(
         "killed-jvm-is-an-error-of-py4j",
         "A store whose JVM was killed ends in errors of Py4J that tell nothing.",
         "session_end.py",
