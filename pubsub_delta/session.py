@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 from pubsub_delta.errors import FailedPrecondition, first_line
+from pubsub_delta.session_end import telling_of_a_lost_jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -199,7 +200,8 @@ def local_session(
     for key, value in settings_of_new(settings or {}, os.environ).items():
         builder = builder.config(key, value)
     try:
-        return builder.getOrCreate()
+        with telling_of_a_lost_jvm("spark"):
+            return builder.getOrCreate()
     except PySparkRuntimeError as error:
         if "JAVA_GATEWAY_EXITED" not in str(error):
             raise
@@ -211,13 +213,14 @@ def local_session(
 def running_session() -> SparkSession | None:
     """Return the active session of this process, or None.
 
-    FailedPrecondition if pyspark is not installed.
+    FailedPrecondition if pyspark is not installed, or the JVM has ended.
     """
     try:
         from pyspark.sql import SparkSession
     except ModuleNotFoundError as error:
         raise _not_installed("pyspark") from error
-    return SparkSession.getActiveSession()
+    with telling_of_a_lost_jvm("spark"):
+        return SparkSession.getActiveSession()
 
 
 def remote_session(url: str) -> SparkSession:

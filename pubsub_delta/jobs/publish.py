@@ -141,7 +141,9 @@ def split(rows: DataFrame, column: str | None, idempotency_id: str | None) -> It
         yield (idempotency_id, 1) if idempotency_id else None, rows
         return
     value, text = inputs.column(column), as_text(rows, column)
-    found = rows.groupBy(text.alias("text")).agg(F.min(value).alias("value"))
+    # named twice: a session may leave out the columns by which Spark groups
+    grouped = rows.groupBy(text.alias("_text"))
+    found = grouped.agg(text.alias("text"), F.min(value).alias("value"))
     for row in found.orderBy("value").select("text").collect():
         known = None if row["text"] is None else bytes(row["text"])
         same, exact = text.eqNullSafe(F.lit(known)), literal(known, rows.schema[column].dataType)

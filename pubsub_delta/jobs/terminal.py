@@ -42,9 +42,11 @@ if TYPE_CHECKING:  # some jobs need no Spark
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-REFUSED, LEFT_OVER, TRY_AGAIN = 3, 4, 75
+UNEXPECTED, REFUSED, LEFT_OVER, TRY_AGAIN = 1, 3, 4, 75
 _TEMPORARY = (Aborted, Unavailable, Unknown)
 """The errors after which a later run can succeed."""
+_ENDED = "SessionEnded"
+"""The error of a session that its cluster or its machine has ended; it is no public name."""
 _HAVE_STARTED_SPARK = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION")
 """Variables of spark-submit and Databricks, whose session has the storage settings."""
 
@@ -314,7 +316,7 @@ def run(command: Callable[[], int], ending: AbstractContextManager[None] | None 
         name, why = cause_of(error)
         ours = {each.__name__: each for each in _errors()}.get(name)
         print_error(getattr(ours, "code", name), why)
-        code = 1 if ours is None else _exit_code(ours)
+        code = UNEXPECTED if ours is None else _exit_code(ours)
     drop_unwritten()
     sys.exit(code)
 
@@ -326,6 +328,8 @@ def _errors(of: type[PubSubError] = PubSubError) -> Iterator[type[PubSubError]]:
 
 
 def _exit_code(error: type[PubSubError]) -> int:
+    if error.__name__ == _ENDED:
+        return UNEXPECTED
     return TRY_AGAIN if issubclass(error, _TEMPORARY) else REFUSED
 
 

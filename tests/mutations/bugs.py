@@ -16,6 +16,7 @@ from tests.mutations.bugs_of_a_reader_of_several_servers import (
     BUGS_OF_A_READER_OF_SEVERAL_SERVERS,
 )
 from tests.mutations.bugs_of_a_reader_of_streams import BUGS_OF_A_READER_OF_STREAMS
+from tests.mutations.bugs_of_a_second_spark_reader import BUGS_OF_A_SECOND_SPARK_READER
 from tests.mutations.bugs_of_a_seventh_outsider import BUGS_OF_A_SEVENTH_OUTSIDER
 from tests.mutations.bugs_of_a_seventh_outsider_at_servers import (
     BUGS_OF_A_SEVENTH_OUTSIDER_AT_SERVERS,
@@ -182,6 +183,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_AN_ADVERSARY,
     *BUGS_OF_A_NINTH_OUTSIDER,
     *BUGS_OF_A_SPARK_READER,
+    *BUGS_OF_A_SECOND_SPARK_READER,
     *BUGS_OF_A_STREAMING_READER,
     *BUGS_OF_A_TENTH_OUTSIDER,
     *BUGS_OF_AN_ELEVENTH_OUTSIDER,

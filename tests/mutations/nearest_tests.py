@@ -113,6 +113,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "dependencies",
         "storage_settings",
     ),
+    "session_end.py": ("session_end", "spark_errors", "session_settings"),
     "operations/iam.py": ("server_iam",),
     "delivery/table_subscriptions.py": TABLE_WRITES,
     "delivery/table_writes.py": (
@@ -386,12 +387,5 @@ NEAREST: dict[str, tuple[str, ...]] = {
 """Unit tests of a module, besides the examples in its docstrings. Others follow anyway."""
 NEAREST |= {
     f"tables/lanes/spark/{module}.py": ()
-    for module in (
-        "bitmaps",
-        "catalogs",
-        "columns",
-        "lane",
-        "scans",
-        "typed_sql",
-    )
+    for module in ("bitmaps", "catalogs", "columns", "grouping", "lane", "scans", "typed_sql")
 }

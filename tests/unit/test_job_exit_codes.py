@@ -22,6 +22,7 @@ from pubsub_delta.errors import (
 from pubsub_delta.jobs.terminal import (
     REFUSED,
     TRY_AGAIN,
+    UNEXPECTED,
     Summary,
     follow,
     run,
@@ -29,6 +30,7 @@ from pubsub_delta.jobs.terminal import (
     write_summary,
 )
 from pubsub_delta.jobs.unwritten import writing_stdout
+from pubsub_delta.session_end import SessionEnded
 from pubsub_delta.tables.lanes.storage_errors import StorageRefused
 
 CODES = [
@@ -38,6 +40,7 @@ CODES = [
     (InvalidArgument, REFUSED),
     (DataLoss, REFUSED),
     (StorageRefused, REFUSED),
+    (SessionEnded, UNEXPECTED),
 ]
 
 

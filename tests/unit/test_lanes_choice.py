@@ -173,6 +173,18 @@ class Started(Session):
         return self.current
 
 
+@pytest.mark.parametrize("lane", ["direct", "spark"])
+def test_a_session_that_reads_no_path_is_refused_by_its_setting(lane: Any) -> None:
+    """It took each table for another one, or for none: a store for an empty one."""
+    session: Any = Session(spark_sql_runSQLOnFiles="False")
+    found = Lanes(session, layout_of("/data/pubsub"), lane)
+    with pytest.raises(FailedPrecondition, match=r"spark\.sql\.runSQLOnFiles=false, .* accepted"):
+        found.session_for(TABLE)
+    if lane == "spark":
+        with pytest.raises(FailedPrecondition, match=r"spark\.sql\.runSQLOnFiles=false"):
+            _ = found.control
+
+
 @pytest.mark.parametrize("starts", [False, True], ids=["given", "started"])
 def test_a_schema_is_in_the_catalog_that_is_current_at_first(starts: bool) -> None:
     """ "Messages must not reach whom they do not belong to": other catalogs have such a schema."""

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, cast
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
-from pubsub_delta.session import check_session, is_remote, settings_of
+from pubsub_delta.session import check_session, is_remote, setting_of, settings_of
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import Lane, TableMissing
 from pubsub_delta.tables.lanes.s3_writers import (
@@ -37,6 +37,7 @@ LaneName = Literal["direct", "spark"]
 
 MANY_MESSAGES = 2_000_000
 """The number of messages from which Spark scans faster than this process."""
+_PATHS = "spark.sql.runSQLOnFiles"
 
 
 class Lanes:
@@ -179,6 +180,7 @@ class Lanes:
     def control(self) -> Lane:
         """The lane of the store's tables."""
         if self.choice[0] == "spark":
+            self._check_paths()
             return self.bulk
         # A lane is imported when it is taken: each has imports that the other does not need.
         from pubsub_delta.tables.lanes.direct import DirectLane
@@ -192,6 +194,7 @@ class Lanes:
         ``fs.defaultFS`` that is not the local disk. It checks that once.
         """
         spark = self.spark
+        self._check_paths()
         if not self._is_found_by_spark(table):
             raise FailedPrecondition(
                 f"{table}: Spark finds another table there than this process does; name the "
@@ -199,6 +202,17 @@ class Lanes:
                 "lane for everything (lane='spark')"
             )
         return spark
+
+    def _check_paths(self) -> None:
+        """Raise FailedPrecondition if the session reads no path: no table would be there for it."""
+        if self._layout.in_catalog:
+            return
+        if (setting_of(self.spark, _PATHS, "true") or "").strip().lower() == "false":
+            raise FailedPrecondition(
+                f"the Spark session has {_PATHS}=false, by which it reads no table by its path, as "
+                f"those of {self._layout.base}; true is accepted, also in a session of the store's "
+                "own, spark.newSession()"
+            )
 
     def _is_found_by_spark(self, table: str) -> bool:
         """Return whether Spark finds the table at its path that this process does.

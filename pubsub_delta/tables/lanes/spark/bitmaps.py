@@ -15,6 +15,7 @@ from pubsub_delta.clock import from_micros
 from pubsub_delta.policy.ack_state import Absorbed
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.spark.errors import collected
+from pubsub_delta.tables.lanes.spark.grouping import grouped
 
 _BITS = 32_768
 """Positions of one Spark bitmap (a bucket). Spark numbers positions and buckets from 1."""
@@ -34,7 +35,7 @@ def fold(frame: DataFrame, most: int | None = None) -> Positions:
     """
     if most is not None and most <= _FEW_POSITIONS:
         return Positions.from_array(collected(frame.select("position"))["position"].to_numpy())
-    words = _words(frame)
+    words = _words(frame, {})
     return Positions.from_words(*_numbers(words, "word", "bits"))
 
 
@@ -44,22 +45,21 @@ def fold_named(frame: DataFrame) -> tuple[dict[int, Positions], list[str | None]
     The second value is the distinct ack ids of the rows without a lease. Spark reads the DataFrame
     once.
     """
-    unnamed = F.when(F.col("lease").isNull(), F.col("ack_id")).alias("unnamed")
-    words = _words(frame, "lease", unnamed)
+    unnamed = F.when(F.col("lease").isNull(), F.col("ack_id"))
+    words = _words(frame, {"lease": F.col("lease"), "unnamed": unnamed})
     is_named = words["lease"].is_valid()
     foreign = words.filter(pc.invert(is_named))["unnamed"].to_pylist()
     return _by_key(words.filter(is_named), "lease"), foreign
 
 
-def _words(frame: DataFrame, *keys: str | Column) -> pa.Table:
+def _words(frame: DataFrame, keys: Mapping[str, Column]) -> pa.Table:
     """Return the positions of a DataFrame as 64-bit words, grouped by ``keys``.
 
     Bit i of ``bits`` means the position 64 · ``word`` + i. Spark aggregates words in a hash table,
     but would sort all rows for ``bitmap_construct_agg``. A word takes 24 bytes on the driver.
     """
     bits = F.bit_or(F.expr("shiftleft(1L, int(position & 63))")).alias("bits")
-    found = frame.groupBy(*keys, F.expr("position >> 6").alias("word")).agg(bits)
-    return collected(found)
+    return collected(grouped(frame, {**keys, "word": F.expr("position >> 6")}, bits))
 
 
 def _by_key(words: pa.Table, key: str) -> dict[int, Positions]:
@@ -82,7 +82,9 @@ def fold_by_time(frame: DataFrame) -> Iterator[Absorbed]:
     without gaps, the usual case, is collected as its first and last position.
     """
     first, last = F.min("position"), F.max("position")
-    parts = frame.groupBy(_bucket().alias("bucket")).agg(
+    parts = grouped(
+        frame,
+        {"bucket": _bucket()},
         first.alias("first"),
         last.alias("last"),
         F.when(last - first + 1 > F.count("*"), _bits()).alias("bits"),

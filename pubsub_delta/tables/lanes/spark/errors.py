@@ -13,6 +13,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame
 
 from pubsub_delta.errors import DataLoss, FailedPrecondition, PubSubError, Unavailable, first_line
+from pubsub_delta.session_end import SessionEnded, telling_of_a_lost_jvm
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
 from pubsub_delta.tables.lanes.spark.types import normal
 from pubsub_delta.tables.lanes.storage_errors import forbidden, translate_error
@@ -89,14 +90,14 @@ def translating_errors(table: str | None, *, of_others: bool = False) -> Iterato
     missing tables are raised unchanged.
     """
     try:
-        with expected_errors():
+        with expected_errors(), telling_of_a_lost_jvm(table or "spark"):
             yield
     except PubSubError:
         raise
     except Exception as error:
         condition = _condition(error)
         if _STOPPED.search(str(error)):
-            raise FailedPrecondition(
+            raise SessionEnded(
                 f"{table or 'spark'}: the Spark session of the store, or of the DataFrame, has "
                 "been stopped, or its server has closed it; open the store again with a session "
                 "that runs, PubSub(spark, root), and make the DataFrame there; getOrCreate() and "

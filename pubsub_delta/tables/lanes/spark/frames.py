@@ -179,11 +179,11 @@ def stream(
     FailedPrecondition if the session would leave some out.
     """
     check_reading(spark)
-    reader = spark.readStream.format("delta").option("skipChangeCommits", "true")
-    if from_version is not None:
-        reader = reader.option("startingVersion", from_version)
     path = path_of(table)
     with translating_errors(table):
+        reader = spark.readStream.format("delta").option("skipChangeCommits", "true")
+        if from_version is not None:
+            reader = reader.option("startingVersion", from_version)
         rows = reader.table(table) if path is None else reader.load(path)
         wanted = rows.where(published_between(since, None))
         return _all_columns(wanted)

@@ -27,6 +27,7 @@ from pubsub_delta.tables.lanes.protocol import (
 )
 from pubsub_delta.tables.lanes.spark import sql
 from pubsub_delta.tables.lanes.spark.errors import collected, translating_errors
+from pubsub_delta.tables.lanes.spark.grouping import grouped
 from pubsub_delta.tables.lanes.spark.stored import stored
 from pubsub_delta.tables.lanes.spark.types import arrow_frame, quoted
 from pubsub_delta.tables.lanes.storage_errors import lost_commit
@@ -199,20 +200,17 @@ class SparkLane:
         Spark has no public API for a file's statistics, so two columns of all messages are read.
         """
         with translating_errors(table):
-            files = (
-                stored(self.spark, table)
-                .groupBy("_metadata.file_path", "_metadata.file_size")
-                .agg(
-                    F.count("*").alias("rows"),
-                    F.min("publish_date").alias("publish_date"),
-                    F.min("position").alias("position_min"),
-                    F.max("position").alias("position_max"),
-                    F.min("publish_time").alias("publish_time_min"),
-                    F.max("publish_time").alias("publish_time_max"),
-                )
-                .withColumnRenamed("file_size", "size")
-                .drop("file_path")
-            )
+            file = {"path": F.col("_metadata.file_path"), "size": F.col("_metadata.file_size")}
+            files = grouped(
+                stored(self.spark, table),
+                file,
+                F.count("*").alias("rows"),
+                F.min("publish_date").alias("publish_date"),
+                F.min("position").alias("position_min"),
+                F.max("position").alias("position_max"),
+                F.min("publish_time").alias("publish_time_min"),
+                F.max("publish_time").alias("publish_time_max"),
+            ).drop("path")
         return [DataFile(**row) for row in collected(files, table).to_pylist()]
 
     def merge(self, table: str, rows: pa.Table, merge: Merge) -> int:

@@ -18,6 +18,7 @@ from pubsub_delta.tables.lanes.spark.bitmaps import fold, fold_by_time
 from pubsub_delta.tables.lanes.spark.columns import matching, message_bytes, never_null
 from pubsub_delta.tables.lanes.spark.errors import collected, translating_errors
 from pubsub_delta.tables.lanes.spark.frames import within
+from pubsub_delta.tables.lanes.spark.grouping import grouped
 
 _MESSAGES_AT_A_TIME = 50_000
 """The messages of one query of ``batches``."""
@@ -56,8 +57,8 @@ class SparkScans:
     def followers(self, table: str, of: Window, among: Window) -> Positions:
         """Return the messages of ``among`` that come later than one of ``of`` of the same key."""
         with translating_errors(table):
-            keyed = self._keyed(table, of)
-            firsts = keyed.groupBy("ordering_key").agg(F.min("position").alias("first"))
+            keys, first = {"ordering_key": F.col("ordering_key")}, F.min("position").alias("first")
+            firsts = grouped(self._keyed(table, of), keys, first)
             later = self._keyed(table, among).join(firsts, "ordering_key")
             return fold(later.where(F.col("position") > F.col("first")), _most(among))
 

@@ -6,6 +6,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
+from pubsub_delta.session_end import telling_of_a_lost_jvm
+
 _TYPES: dict[pa.DataType, tuple[T.DataType, str]] = {
     pa.string(): (T.StringType(), "STRING"),
     pa.int32(): (T.IntegerType(), "INT"),
@@ -61,7 +63,8 @@ def spark_schema(columns: pa.Schema) -> T.StructType:
 def arrow_frame(spark: SparkSession, rows: pa.Table, columns: pa.Schema) -> DataFrame:
     """Return some columns of Arrow rows as a DataFrame."""
     chosen = rows.select(columns.names).cast(columns)
-    return spark.createDataFrame(chosen, schema=spark_schema(columns))
+    with telling_of_a_lost_jvm("spark"):
+        return spark.createDataFrame(chosen, schema=spark_schema(columns))
 
 
 def normal(rows: pa.Table) -> pa.Table:
