@@ -200,7 +200,7 @@ BUGS_OF_A_SEVENTH_OUTSIDER_AT_SURFACES = (
     ),
     Bug(
         "completion-of-the-first-page",
-        "Completion offers only the first page of names.",
+        "A listing is read to the end of its first page only.",
         "resources.py",
         "        page = fetch(page.next_page_token)\n        yield from page\n",
         "        break\n",

@@ -20,7 +20,7 @@ BUGS_OF_A_SIXTH_OUTSIDER_AT_SURFACES = (
         "doctor reports a problem where a subscription is detached.",
         "cli/checks.py",
         "            return\n        found = store.metrics(each.name)\n",
-        "        found = store.metrics(each.name)\n",
+        "            raise NotFound(name)\n        found = store.metrics(each.name)\n",
     ),
     Bug(
         "several-carriage-returns-go",

@@ -359,7 +359,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "metrics.py": ("metrics", "exporter", "lanes/test_pickling"),
     "names.py": ("names", "fuzz_names"),
-    "resources.py": ("resources", "fields", "lanes/test_pickling", "cli_quick"),
+    "resources.py": ("resources", "fields", "lanes/test_pickling"),
     "methods/inspection.py": ("find", "wrong_arguments"),
     "tables/lanes/direct/files.py": (
         "lanes/test_data_source_files",

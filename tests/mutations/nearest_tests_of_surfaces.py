@@ -24,6 +24,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/subscription_workers.py": ("server_push_changes",),
     "console/resource_changes.py": (
         "console_deletions",
+        "console_form_values",
         "console_flows",
         "console_successors",
         "lanes/test_table_console",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import MISSING, FrozenInstanceError, fields
 from datetime import timedelta
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from pubsub_delta.resources import (
     Snapshot,
     Subscription,
     Topic,
+    all_pages,
 )
 from pubsub_delta.table_config import TableConfig
 from tests.unit.builders import START, at
@@ -198,3 +200,18 @@ def test_a_value_has_pubsubs_defaults(made: Any, usual: tuple[object, ...]) -> N
     """Pub/Sub: a deadline of 10 seconds, a retention of 7 days, 5 attempts, 10 to 600 seconds."""
     taken = [each.name for each in fields(made) if each.default is not MISSING]
     assert tuple(getattr(made, name) for name in taken)[: len(usual)] == usual
+
+
+def test_a_listing_is_read_to_its_end_and_no_further_than_is_wanted() -> None:
+    pages = {None: Page([1, 2], "b"), "b": Page([3], "c"), "c": Page([4])}
+    asked: list[str | None] = []
+
+    def fetch(token: str | None) -> Page[int]:
+        asked.append(token)
+        return pages[token]
+
+    assert list(all_pages(fetch)) == [1, 2, 3, 4]
+    assert asked == [None, "b", "c"]
+    asked.clear()
+    assert list(islice(all_pages(fetch), 2)) == [1, 2]
+    assert asked == [None]
