@@ -22,11 +22,9 @@ def show(request: Request, id_: str) -> Response:
     if job is None:
         return error_page(request, _UNKNOWN_JOB, 404)
     request.state.section = job.section
-    return (
-        job.response(request)
-        if job.is_done
-        else render(request, "job.html", **_progress(request, job))
-    )
+    if job.is_done:
+        return job.response(request)
+    return render(request, "job.html", **_progress(request, job))
 
 
 @router.get("/jobs/{id_}/part")

@@ -153,20 +153,13 @@ def _republishes(
         else:
             topics[topic.uid] = topic
             by_topic[topic.uid].append((message, letter))
-    return [
-        Republish(
-            topics[uid],
-            tuple(message for message, _ in found),
-            tuple(letter for _, letter in found if letter is not None),
-            tuple(
-                map(
-                    console.short,
-                    list_all(console.store.list_topic_subscriptions, topics[uid].name),
-                )
-            ),
-        )
-        for uid, found in by_topic.items()
-    ], without_topic
+    groups = []
+    for uid, found in by_topic.items():
+        readers = list_all(console.store.list_topic_subscriptions, topics[uid].name)
+        messages = tuple(message for message, _ in found)
+        letters = tuple(letter for _, letter in found if letter is not None)
+        groups.append(Republish(topics[uid], messages, letters, tuple(map(console.short, readers))))
+    return groups, without_topic
 
 
 def _own_topic(console: Console, kind: str, id_: str, of: str) -> Topic | None:

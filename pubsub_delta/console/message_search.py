@@ -170,9 +170,9 @@ def find_newer(
 def show_search(request: Request, id_: str) -> Response:
     """Show the results of a search so far, as a fragment."""
     running = console_of(request).searches.find(id_)
-    return (
-        error_page(request, _UNKNOWN_SEARCH, 404) if running is None else _results(request, running)
-    )
+    if running is None:
+        return error_page(request, _UNKNOWN_SEARCH, 404)
+    return _results(request, running)
 
 
 @router.post("/searches/{id_}/stop")

@@ -84,10 +84,8 @@ def require_write(request: Request) -> None:
     if console_of(request).access.read_only:
         raise HTTPException(
             403,
-            (
-                "This console is read-only: it does not accept changes. Start one without "
-                "--read-only to make them."
-            ),
+            "This console is read-only: it does not accept changes. Start one without "
+            "--read-only to make them.",
         )
 
 

@@ -128,8 +128,8 @@ BUGS_OF_A_FIFTEENTH_OUTSIDER = (
         "dead-letters-as-acked",
         "The list of subscriptions shows dead letters in the place of acknowledged messages.",
         "console/subscriptions.py",
-        ('"Acked, ever",\n        lambda row: row.of("ack_message_count_success"),'),
-        ('"Acked, ever",\n        lambda row: row.of("dead_letter_message_count"),'),
+        '"Acked, ever", lambda row: row.of("ack_message_count_success"),',
+        '"Acked, ever", lambda row: row.of("dead_letter_message_count"),',
     ),
     Bug(
         "snapshot-needs-what-was-unacked",
