@@ -31,7 +31,7 @@ selection_options = options(
     _kept_option(
         "--filter",
         type=FilterType(),
-        help=("The filter of results, as in `gcloud topic filters`: name:my* AND labels.env=prod."),
+        help="The filter of results, as in `gcloud topic filters`: name:my* AND labels.env=prod.",
     ),
     _kept_option(
         "--sort-by",
