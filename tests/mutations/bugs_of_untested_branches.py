@@ -226,11 +226,18 @@ BUGS_OF_UNTESTED_BRANCHES = (
         "        if value is None:",
     ),
     Bug(
-        "message-of-protobuf-may-be-a-list",
-        "A JSON array where a message is expected is an AttributeError.",
+        "empty-text-is-a-message-of-protobuf",
+        "A JSON text or list that is empty is published where the schema has a message.",
         "policy/schemas/protobuf_json.py",
-        "    if not isinstance(value, Mapping):\n        return value",
-        "    if value is None:\n        return value",
+        "        _must(isinstance(given, Mapping), given, field)\n",
+        "        _must(isinstance(given, Mapping) or not given, given, field)\n",
+    ),
+    Bug(
+        "empty-list-is-one-message-of-protobuf",
+        "A JSON list that is empty is published where the schema has one message.",
+        "policy/schemas/protobuf_json.py",
+        "    if field.is_repeated and isinstance(given, list):",
+        "    if isinstance(given, list):",
     ),
     Bug(
         "write-is-given-back-though-nobody-knows-whether-it-landed",
