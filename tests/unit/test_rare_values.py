@@ -125,6 +125,15 @@ def test_a_table_is_sorted_by_a_column_that_it_has() -> None:
     assert world.stored() == []
 
 
+def test_a_table_is_not_sorted_by_numbers_that_arrow_does_not_sort() -> None:
+    """Arrow takes half-precision numbers for floating ones, and sorts no table by them."""
+    world = InMemory()
+    table = pa.table({"data": [b"a", b"b"], "at": pa.array([np.float16(2), np.float16(1)])})
+    with pytest.raises(InvalidArgument, match="halffloat, which is not sorted"):
+        world.store.publish(TOPIC, table, order_by="at")
+    assert world.stored() == []
+
+
 def test_a_definition_that_is_not_compiled_in_time_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
