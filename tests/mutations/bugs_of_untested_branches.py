@@ -270,4 +270,18 @@ BUGS_OF_UNTESTED_BRANCHES = (
         "                if name in self._fields and not config.use_topic_schema:\n"
         "                    wrong",
     ),
+    Bug(
+        "cleared-schema-refuses-every-message",
+        "A publish fails as its topic has just lost its schema.",
+        "delivery/schemas.py",
+        "    if settings is None:\n        return None\n    if schema is None:",
+        "    if schema is None or settings is None:",
+    ),
+    Bug(
+        "half-precision-order-is-an-error-of-arrows",
+        "order_by with half-precision numbers is an ArrowTypeError.",
+        "delivery/message_rows.py",
+        "    except (pa.ArrowException, NotImplementedError):",
+        "    except NotImplementedError:",
+    ),
 )

@@ -10,12 +10,14 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "console/jobs.py": ("console_jobs",),
     "console/message_search.py": (
+        "rare_pages",
         "console_live_messages",
         "console_searches",
         "console_messages",
         "console_mistakes",
     ),
     "console/subscription_edit.py": (
+        "rare_pages",
         "console_forms",
         "console_dead_letter_subscriptions",
         "console_security",
@@ -31,7 +33,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "console/forms.py": ("console_form_values", "console_forms", "console_security"),
     "console/leased_batches.py": ("console_leased_batches", "console_messages"),
     "console/measurements.py": ("console_lists", "started_threads", "console_mistakes"),
-    "console/lists.py": ("console_lists", "console_pages"),
+    "console/lists.py": ("rare_pages", "console_lists", "console_pages"),
     "console/message_page.py": (
         "console_schemas",
         "console_messages",
@@ -39,7 +41,10 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "console_live_messages",
         "console_successors",
     ),
-    "console/flash.py": ("console_flows",),
+    "console/flash.py": (
+        "rare_pages",
+        "console_flows",
+    ),
     "console/responses.py": (
         "console_jobs",
         "console_messages",
@@ -223,7 +228,12 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/iam_service.py": ("server_iam", "server_access"),
     "server/partial_updates.py": ("server_partial_updates",),
     "server/rest/selection.py": ("rest_answers",),
-    "console/pulling.py": ("console_leased_batches", "console_messages", "console_mistakes"),
+    "console/pulling.py": (
+        "rare_pages",
+        "console_leased_batches",
+        "console_messages",
+        "console_mistakes",
+    ),
     "console/charts.py": ("console_ack_state_chart",),
     "console/replay.py": ("console_flows", "console_successors", "console_mistakes"),
     "console/overview.py": (
@@ -232,13 +242,16 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "lanes/test_reads_on_disk",
         "console_mistakes",
     ),
-    "console/message_data.py": ("console_values", "console_messages"),
+    "console/message_data.py": ("rare_pages", "console_values", "console_messages"),
     "console/searches.py": ("console_searches", "console_messages"),
     "console/application.py": ("console_pages", "console_security", "console_sessions"),
-    "console/auth.py": ("console_security", "console_sessions"),
+    "console/auth.py": ("rare_pages", "console_security", "console_sessions"),
     "console/context.py": ("console_pages", "console_lists", "console_flows"),
     "console/formatting.py": ("console_values", "console_ack_state_chart", "console_pages"),
-    "console/job_pages.py": ("console_jobs",),
+    "console/job_pages.py": (
+        "rare_pages",
+        "console_jobs",
+    ),
     "console/middleware.py": ("console_security", "console_sessions"),
     "console/publishing.py": (
         "console_schemas",
@@ -255,7 +268,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "console_successors",
         "console_mistakes",
     ),
-    "console/subscriptions.py": ("console_pages", "console_lists", "console_flows"),
+    "console/subscriptions.py": ("rare_pages", "console_pages", "console_lists", "console_flows"),
     "console/topic_edit.py": (
         "console_form_values",
         "console_hostile",
