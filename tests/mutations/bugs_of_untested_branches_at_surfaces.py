@@ -1,4 +1,4 @@
-"""Bugs in branches of console and commands that no test without Java ran until their coverage was measured."""
+"""Bugs in branches of console and commands that no test ran until coverage was measured."""
 
 from __future__ import annotations
 
