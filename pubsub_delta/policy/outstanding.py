@@ -350,9 +350,9 @@ class Outstanding(Generic[D, W]):
 
     def _return(self, delivery: D) -> list[D]:
         """Remove a delivery with the later ones of its key and lease, and return these."""
-        lease = self.leases.get(delivery.lease_id)
         followers: list[D] = []
-        if lease is not None and delivery.key and delivery.is_outstanding:
+        if delivery.key and delivery.is_outstanding:
+            lease = self.leases[delivery.lease_id]
             lease.returned_keys.add(delivery.key)
             of_key = lease.by_key[delivery.key].values()
             followers = [each for each in of_key if each.position > delivery.position]
@@ -366,9 +366,7 @@ class Outstanding(Generic[D, W]):
         self.expired.pop(delivery.place, None)
         self.messages -= 1
         self.bytes -= delivery.size
-        lease = self.leases.get(delivery.lease_id)
-        if lease is None:
-            return
+        lease = self.leases[delivery.lease_id]
         del lease.read[delivery.position]
         if delivery.key:
             del lease.by_key[delivery.key][delivery.position]

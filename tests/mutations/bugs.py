@@ -109,6 +109,9 @@ from tests.mutations.bugs_of_the_source import BUGS_OF_THE_SOURCE
 from tests.mutations.bugs_of_traces import BUGS_OF_TRACES
 from tests.mutations.bugs_of_trials_of_promises import BUGS_OF_TRIALS_OF_PROMISES
 from tests.mutations.bugs_of_untested_branches import BUGS_OF_UNTESTED_BRANCHES
+from tests.mutations.bugs_of_untested_branches_at_surfaces import (
+    BUGS_OF_UNTESTED_BRANCHES_AT_SURFACES,
+)
 from tests.mutations.bugs_of_values import BUGS_OF_VALUES
 from tests.mutations.bugs_of_yet_another_outsider import BUGS_OF_YET_ANOTHER_OUTSIDER
 
@@ -205,4 +208,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_A_FRAMEWORK,
     *BUGS_OF_A_READER_OF_OPERATION,
     *BUGS_OF_UNTESTED_BRANCHES,
+    *BUGS_OF_UNTESTED_BRANCHES_AT_SURFACES,
 )

@@ -226,11 +226,18 @@ BUGS_OF_UNTESTED_BRANCHES = (
         "        if value is None:",
     ),
     Bug(
-        "message-of-protobuf-may-be-a-list",
-        "A JSON array where a message is expected is an AttributeError.",
+        "empty-text-is-a-message-of-protobuf",
+        "A JSON text or list that is empty is published where the schema has a message.",
         "policy/schemas/protobuf_json.py",
-        "    if not isinstance(value, Mapping):\n        return value",
-        "    if value is None:\n        return value",
+        "        _must(isinstance(given, Mapping), given, field)\n",
+        "        _must(isinstance(given, Mapping) or not given, given, field)\n",
+    ),
+    Bug(
+        "empty-list-is-one-message-of-protobuf",
+        "A JSON list that is empty is published where the schema has one message.",
+        "policy/schemas/protobuf_json.py",
+        "    if field.is_repeated and isinstance(given, list):",
+        "    if isinstance(given, list):",
     ),
     Bug(
         "write-is-given-back-though-nobody-knows-whether-it-landed",
@@ -262,5 +269,19 @@ BUGS_OF_UNTESTED_BRANCHES = (
         "                if name in self._fields:\n                    wrong",
         "                if name in self._fields and not config.use_topic_schema:\n"
         "                    wrong",
+    ),
+    Bug(
+        "cleared-schema-refuses-every-message",
+        "A publish fails as its topic has just lost its schema.",
+        "delivery/schemas.py",
+        "    if settings is None:\n        return None\n    if schema is None:",
+        "    if schema is None or settings is None:",
+    ),
+    Bug(
+        "half-precision-order-is-an-error-of-arrows",
+        "order_by with half-precision numbers is an ArrowTypeError.",
+        "delivery/message_rows.py",
+        "    except (pa.ArrowException, NotImplementedError):",
+        "    except NotImplementedError:",
     ),
 )

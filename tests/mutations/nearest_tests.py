@@ -239,7 +239,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "snapshot_calls",
         "races_with_retention",
     ),
-    "delivery/schemas.py": ("schema_publishing", "schema_calls"),
+    "delivery/schemas.py": ("changed_at_that_moment", "schema_publishing", "schema_calls"),
     "operations/schemas.py": (
         "changed_at_that_moment",
         "schema_calls",

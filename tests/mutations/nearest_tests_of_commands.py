@@ -12,6 +12,7 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
         "cli_times",
     ),
     "cli/formats.py": (
+        "rare_commands",
         "cli_transforms",
         "gcloud_listings",
         "cli_formats",
@@ -72,7 +73,10 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "cli/message_files.py": ("cli_pull_files",),
     "cli/colors.py": ("cli_terminal",),
     "cli/column_widths.py": ("cli_terminal",),
-    "cli/checks.py": ("cli_doctor",),
+    "cli/checks.py": (
+        "rare_commands",
+        "cli_doctor",
+    ),
     "cli/doctor.py": ("cli_doctor", "cli_usual_format"),
     "cli/demo.py": ("cli_demo", "cli_doctor", "cli_quick"),
     "cli/endpoint/errors.py": ("cli_endpoint", "cli_endpoint_reached", "cli_broken_servers"),
@@ -102,7 +106,13 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "cli/commands.py": ("cli_help", "shell", "cli_arguments", "cli_streams"),
     "cli/completion.py": ("cli_quick",),
     "cli/console.py": ("console_command",),
-    "cli/documents.py": ("cli_formats", "cli_listings", "gcloud_listings", "cli_values"),
+    "cli/documents.py": (
+        "rare_commands",
+        "cli_formats",
+        "cli_listings",
+        "gcloud_listings",
+        "cli_values",
+    ),
     "cli/endpoint/client.py": ("cli_endpoint", "cli_endpoint_reached"),
     "cli/endpoint/connection.py": ("cli_endpoint_reached", "cli_endpoint", "cli_broken_servers"),
     "cli/endpoint/methods.py": ("cli_endpoint", "cli_endpoint_reached"),
@@ -110,6 +120,7 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "cli/endpoint/resources.py": ("cli_endpoint", "cli_push", "fine_times"),
     "cli/endpoint/schemas.py": ("cli_schemas",),
     "cli/grammar/calls.py": (
+        "rare_commands",
         "cli_listings",
         "cli_transforms",
         "gcloud_listings",
@@ -118,6 +129,7 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "cli/grammar/context.py": ("gcloud_listings",),
     "cli/grammar/keys.py": ("cli_transforms", "gcloud_listings", "cli_formats", "cli_values"),
     "cli/grammar/time_transforms.py": (
+        "rare_commands",
         "cli_transforms",
         "gcloud_listings",
         "cli_times",

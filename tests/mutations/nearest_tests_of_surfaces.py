@@ -10,12 +10,14 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "console/jobs.py": ("console_jobs",),
     "console/message_search.py": (
+        "rare_pages",
         "console_live_messages",
         "console_searches",
         "console_messages",
         "console_mistakes",
     ),
     "console/subscription_edit.py": (
+        "rare_pages",
         "console_forms",
         "console_dead_letter_subscriptions",
         "console_security",
@@ -32,7 +34,12 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "console/forms.py": ("console_form_values", "console_forms", "console_security"),
     "console/leased_batches.py": ("console_leased_batches", "console_messages"),
     "console/measurements.py": ("console_lists", "started_threads", "console_mistakes"),
-    "console/lists.py": ("console_lists", "console_pages", "console_columns"),
+    "console/lists.py": (
+        "console_lists",
+        "console_pages",
+        "console_columns",
+        "rare_pages",
+    ),
     "console/message_page.py": (
         "console_schemas",
         "console_messages",
@@ -40,7 +47,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "console_live_messages",
         "console_successors",
     ),
-    "console/flash.py": ("console_flows",),
+    "console/flash.py": ("rare_pages", "console_flows"),
     "console/responses.py": (
         "console_jobs",
         "console_messages",
@@ -219,7 +226,12 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/iam_service.py": ("server_iam", "server_access"),
     "server/partial_updates.py": ("server_partial_updates",),
     "server/rest/selection.py": ("rest_answers",),
-    "console/pulling.py": ("console_leased_batches", "console_messages", "console_mistakes"),
+    "console/pulling.py": (
+        "rare_pages",
+        "console_leased_batches",
+        "console_messages",
+        "console_mistakes",
+    ),
     "console/charts.py": ("console_ack_state_chart",),
     "console/replay.py": ("console_flows", "console_successors", "console_mistakes"),
     "console/overview.py": (
@@ -228,13 +240,13 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "lanes/test_reads_on_disk",
         "console_mistakes",
     ),
-    "console/message_data.py": ("console_values", "console_messages"),
+    "console/message_data.py": ("rare_pages", "console_values", "console_messages"),
     "console/searches.py": ("console_searches", "console_messages"),
     "console/application.py": ("console_pages", "console_security", "console_sessions"),
-    "console/auth.py": ("console_security", "console_sessions"),
+    "console/auth.py": ("rare_pages", "console_security", "console_sessions"),
     "console/context.py": ("console_pages", "console_lists", "console_flows"),
     "console/formatting.py": ("console_values", "console_ack_state_chart", "console_pages"),
-    "console/job_pages.py": ("console_jobs",),
+    "console/job_pages.py": ("rare_pages", "console_jobs"),
     "console/middleware.py": ("console_security", "console_sessions"),
     "console/publishing.py": (
         "console_schemas",
@@ -257,6 +269,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "console_pages",
         "console_lists",
         "console_flows",
+        "rare_pages",
     ),
     "console/topic_edit.py": (
         "console_form_values",

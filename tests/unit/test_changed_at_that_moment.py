@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta.errors import NotFound
+from pubsub_delta import SchemaSettings
+from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.tables.lanes.protocol import Conflict
 from pubsub_delta.tables.registry import Registry
 from pubsub_delta.tables.registry.schemas import SchemaRows
@@ -89,3 +90,22 @@ def test_a_revision_of_a_schema_that_is_deleted_meanwhile_is_not_told_as_deleted
     once(monkeypatch, SchemaRows, "change", lambda: other.delete_schema("plain"), "before")
     with pytest.raises(NotFound, match="plain"):
         store.delete_schema_revision(f"plain@{revision}")
+
+
+def test_a_topic_that_loses_its_schema_meanwhile_takes_any_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Messages are checked against the settings that are stored when they are checked."""
+    world = InMemory()
+    store, other = world.store, another(world)
+    store.create_schema("plain", "AVRO", AVRO % FIELD)
+    store.update_topic(TOPIC, schema_settings=SchemaSettings("plain", "JSON"))
+    with pytest.raises(InvalidArgument):
+        store.publish(TOPIC, ["no JSON"])
+
+    def clear() -> None:
+        other.update_topic(TOPIC, schema_settings=None)
+
+    once(monkeypatch, Registry, "schema_of", clear, "before")
+    store.publish(TOPIC, ["no JSON"])
+    assert world.stored() == ["no JSON"]

@@ -125,6 +125,15 @@ def test_a_table_is_sorted_by_a_column_that_it_has() -> None:
     assert world.stored() == []
 
 
+def test_a_table_is_not_sorted_by_numbers_that_arrow_does_not_sort() -> None:
+    """Arrow takes half-precision numbers for floating ones, and sorts no table by them."""
+    world = InMemory()
+    table = pa.table({"data": [b"a", b"b"], "at": pa.array([np.float16(2), np.float16(1)])})
+    with pytest.raises(InvalidArgument, match="halffloat, which is not sorted"):
+        world.store.publish(TOPIC, table, order_by="at")
+    assert world.stored() == []
+
+
 def test_a_definition_that_is_not_compiled_in_time_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -155,11 +164,26 @@ def test_an_array_of_avro_is_an_array_of_json(value: str) -> None:
     store.validate_message('{"legs": [1, 2]}', "JSON", type="AVRO", definition=ARRAY)
 
 
-@pytest.mark.parametrize("value", ["[]", "7", '"A"', "null"])
-def test_a_message_of_protobuf_is_an_object_of_json(value: str) -> None:
+@pytest.mark.parametrize("value", ["[]", '""', "7", "false", '"A"'])
+@pytest.mark.parametrize("within", ["%s", '{"one": %s}', '{"many": [%s]}', '{"by": {"k": %s}}'])
+def test_a_message_of_protobuf_is_an_object_of_json(within: str, value: str) -> None:
+    """ProtoJSON: a message is a JSON object, at any depth; an empty text or list is none."""
     pytest.importorskip("grpc_tools")
-    definition = 'syntax = "proto3"; message A { int32 number = 1; }'
-    with pytest.raises(InvalidArgument, match="does not fit"):
-        InMemory().store.validate_message(
-            value, "JSON", type="PROTOCOL_BUFFER", definition=definition
-        )
+    definition = """
+        syntax = "proto3";
+        message A {
+            B one = 1;
+            repeated B many = 2;
+            map<string, B> by = 3;
+            message B { int32 n = 1; }
+        }
+    """
+
+    def validate(text: str) -> None:
+        store.validate_message(text, "JSON", type="PROTOCOL_BUFFER", definition=definition)
+
+    store = InMemory().store
+    with pytest.raises(InvalidArgument, match="does not fit") as told:
+        validate(within % value)
+    assert "object is not iterable" not in str(told.value)
+    validate(within % "{}")

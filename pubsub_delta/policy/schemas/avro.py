@@ -246,8 +246,6 @@ class _Types:
         if isinstance(schema, str):
             return self.of(self._named[schema], within) if schema in self._named else _PLAIN[schema]
         kind = schema["type"]
-        if isinstance(kind, (dict, list)):
-            return self.of(kind, within)
         if kind == "array":
             item = self.of(schema["items"], within)
             return ListOf(item)
@@ -257,8 +255,6 @@ class _Types:
             if schema["name"] in within or not schema["fields"]:
                 return TEXT
             return self.record(schema, within)
-        if kind in self._named:
-            return self.of(self._named[kind], within)
         return self._of_logical(schema, kind)
 
     def record(self, schema: Any, within: tuple[str, ...]) -> RecordOf:

@@ -86,16 +86,8 @@ def _empty_fields(
 
 
 def resolved(schema: Any, named: Mapping[str, Any]) -> Any:
-    """Return the definition of a type, which may be given by name or inside another object."""
-    while True:
-        if isinstance(schema, str) and schema in named:
-            schema = named[schema]
-        elif isinstance(schema, dict) and isinstance(schema["type"], (dict, list)):
-            schema = schema["type"]
-        elif isinstance(schema, dict) and schema["type"] in named:
-            schema = named[schema["type"]]
-        else:
-            return schema
+    """Return the definition of a type, which may be given by name."""
+    return named.get(schema, schema) if isinstance(schema, str) else schema
 
 
 def fits(number: int, kind: str) -> bool:

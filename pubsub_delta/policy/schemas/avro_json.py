@@ -50,8 +50,6 @@ class JsonReader:
         if isinstance(schema, list):
             return self._union(schema, value, path)
         kind = schema["type"] if isinstance(schema, dict) else schema
-        if isinstance(kind, (dict, list)):
-            return self._value(kind, value, path)
         read = self._read.get(kind)
         if read is not None:
             return read(schema, value, path)

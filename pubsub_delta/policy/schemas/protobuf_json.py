@@ -23,13 +23,11 @@ _NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
 """The texts of floating-point values that are no numbers."""
 
 
-def checked(value: Any, of: Descriptor) -> Any:
-    """Return a JSON value of a message for the parser; SchemaMismatch for what it would misread.
+def checked(value: Mapping[str, Any], of: Descriptor) -> Mapping[str, Any]:
+    """Return a JSON object of a message for the parser; SchemaMismatch for what it would misread.
 
     The parser refuses the rest: unknown names, values of wrong types, and integers out of range.
     """
-    if not isinstance(value, Mapping):
-        return value
     fields = _fields(of)
     return {
         name: _field(given, fields[name]) if name in fields else given
@@ -51,7 +49,7 @@ def _field(given: Any, field: FieldDescriptor) -> Any:
             for each in given:
                 _must(is_number(each), each, key)
         return {each: _one(given[each], value) for each in given}
-    if isinstance(given, list):
+    if field.is_repeated and isinstance(given, list):
         return [_one(each, field) for each in given]
     return _one(given, field)
 
@@ -60,6 +58,8 @@ def _one(given: Any, field: FieldDescriptor) -> Any:
     if given is None:
         return None
     if field.message_type is not None:
+        # The parser takes an empty text or list for an empty message.
+        _must(isinstance(given, Mapping), given, field)
         return checked(given, field.message_type)
     read = _READ.get(field.cpp_type)
     return given if read is None else read(given, field)
