@@ -110,6 +110,54 @@ def test_what_is_kept_of_large_files_counts_by_their_rows(
         bench.scans.fold(table, EVERYTHING, EVEN)
 
 
+def timed(first: int, *times: datetime) -> pa.Table:
+    """Return messages of one file that were published at some times."""
+    rows = numbers(first, len(times))
+    of = rows.schema.field("publish_time").type
+    place = rows.schema.get_field_index("publish_time")
+    return rows.set_column(place, rows.schema.field(place), pa.array(times, of))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    ("earliest", "latest", "expected"),
+    [
+        (None, None, (6, at(hours=-1))),
+        (NOON, None, (5, at(hours=2))),
+        (at(hours=2, microseconds=1), None, (4, at(hours=3))),
+        (at(hours=4), None, (3, at(hours=5))),
+        (NOON, at(hours=5), (3, at(hours=2))),
+        (at(hours=-2), at(hours=2), (2, at(hours=-1))),
+        (at(hours=6), at(hours=7), (2, at(hours=6))),
+    ],
+)
+def test_the_earliest_of_a_window_is_that_of_all_its_files(
+    bench: Bench,
+    earliest: datetime | None,
+    latest: datetime | None,
+    expected: tuple[int, datetime],
+    turned: bool,
+) -> None:
+    """Of those that lie within it, by the log, and of those that reach into it."""
+    files = [
+        timed(0, at(hours=-1), at(hours=5)),
+        timed(10, at(hours=2), at(hours=3)),
+        timed(20, at(hours=6), at(hours=7)),
+    ]
+    ordered = files[::-1] if turned else files
+    table = topic(bench.lane, bench.table("messages", "0"), *ordered)
+    assert bench.scans.count(table, Window(None, earliest, latest)) == expected
+
+
+def test_the_earliest_message_can_be_in_a_file_of_which_the_log_tells_less(bench: Bench) -> None:
+    """A file with a row without a position is read, and the others are not left out for it."""
+    odd = numbers(0, 2, position=[None, 1], time=at(hours=2))
+    for place, of_others in enumerate((at(hours=1), at(hours=3))):
+        table = bench.table("messages", str(place))
+        topic(bench.lane, table, odd, numbers(10, 2, time=of_others))
+        assert bench.scans.count(table, EVERYTHING) == (3, min(at(hours=2), of_others))
+
+
 @pytest.mark.parametrize(
     ("columns", "expected"),
     [

@@ -69,7 +69,8 @@ def answers(world: InMemory) -> list[Any]:
         if query.states is None or "subscriptions" in name
     ]
     survey = store.survey_ack_state(NAME)
-    found += [survey.spans, survey.stored_count, survey.unacked_count, world.backlog()]
+    found += [survey.spans, survey.stored_count, survey.stored_from, survey.unacked_count]
+    found.append(world.backlog())
     return [*found, store.preview_seek(NAME, time=at(0)).becomes_unacked]
 
 
