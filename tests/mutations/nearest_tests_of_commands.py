@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
-    "cli/delivery.py": ("cli_pull", "cli_arguments", "cli_listings"),
+    "cli/delivery.py": ("cli_pull", "cli_arguments", "cli_listings", "cli_help"),
     "cli/arguments.py": ("cli_arguments", "cli_listings", "cli_help"),
     "cli/records.py": ("cli_publish_records",),
     "cli/times.py": (
@@ -18,7 +18,7 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "cli/listing.py": ("cli_listings",),
     "cli/printing.py": ("gcloud_listings", "cli_formats", "cli_listings"),
-    "cli/tables.py": ("gcloud_listings", "cli_formats"),
+    "cli/tables.py": ("gcloud_listings", "cli_formats", "cli_values"),
     "cli/grammar/filters.py": ("gcloud_listings", "cli_values"),
     "cli/grammar/matching.py": ("gcloud_listings", "cli_values"),
     "cli/grammar/syntax.py": ("fuzz_command_line",),
@@ -40,6 +40,7 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "cli/message_lines.py": ("cli_publish", "cli_publish_schemas"),
     "cli/main.py": ("cli_quick", "cli_streams"),
     "cli/publish.py": (
+        "cli_help",
         "cli_publish",
         "cli_publish_schemas",
         "cli_publish_records",
@@ -58,6 +59,7 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "cli/standard_streams.py": ("cli_streams", "cli_pull_follow", "cli_pull"),
     "cli/pull.py": (
+        "cli_help",
         "cli_pull",
         "cli_pull_follow",
         "cli_pull_files",
@@ -84,7 +86,7 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
         "cli_endpoint",
     ),
     "cli/samples.py": ("cli_watch",),
-    "cli/watch.py": ("cli_watch", "cli_streams", "cli_usual_format"),
+    "cli/watch.py": ("cli_watch", "cli_streams", "cli_usual_format", "cli_help"),
     "jobs/file_formats.py": ("job_file_formats",),
     "jobs/idempotency_ids.py": ("job_idempotency_ids",),
     "jobs/consume.py": ("job_consume", "job_summaries"),
@@ -122,19 +124,20 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
         "cli_formats",
         "cli_values",
     ),
-    "cli/iam.py": ("cli_policies",),
+    "cli/iam.py": ("cli_policies", "cli_help"),
     "cli/lazy_commands.py": ("cli_quick", "cli_help"),
     "cli/maintain.py": ("cli_arguments", "cli_usual_format"),
     "cli/panel.py": ("cli_watch",),
     "cli/progress.py": ("cli_progress",),
     "cli/prompt.py": ("shell",),
     "cli/push_options.py": ("cli_push",),
-    "cli/schema_options.py": ("cli_schemas",),
-    "cli/schemas.py": ("cli_schemas", "cli_changed"),
+    "cli/schema_options.py": ("cli_schemas", "cli_help"),
+    "cli/schemas.py": ("cli_schemas", "cli_changed", "cli_help"),
     "cli/serve.py": ("server_command", "server_console"),
     "cli/shell.py": ("shell",),
     "cli/shell_lines.py": ("cli_transforms", "shell"),
     "cli/snapshots.py": (
+        "cli_help",
         "cli_listings",
         "cli_arguments",
         "cli_formats",
@@ -142,6 +145,7 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
         "cli_dependent_options",
     ),
     "cli/subscriptions.py": (
+        "cli_help",
         "cli_arguments",
         "cli_push",
         "cli_formats",
@@ -151,7 +155,7 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "cli/suggestions.py": ("cli_terminal",),
     "cli/terminal.py": ("cli_terminal", "cli_pull"),
-    "cli/topics.py": ("cli_arguments", "cli_schemas", "cli_formats", "cli_changed"),
+    "cli/topics.py": ("cli_arguments", "cli_schemas", "cli_formats", "cli_changed", "cli_help"),
     "jobs/export_metrics.py": ("lanes/test_jobs", "lanes/test_damaged_metrics"),
     "jobs/sources.py": ("job_sources",),
     "jobs/publish.py": ("job_arguments", "delta/test_job_batches"),

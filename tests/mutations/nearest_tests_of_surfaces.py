@@ -31,7 +31,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "console/forms.py": ("console_form_values", "console_forms", "console_security"),
     "console/leased_batches.py": ("console_leased_batches", "console_messages"),
     "console/measurements.py": ("console_lists", "started_threads", "console_mistakes"),
-    "console/lists.py": ("console_lists", "console_pages"),
+    "console/lists.py": ("console_lists", "console_pages", "console_columns"),
     "console/message_page.py": (
         "console_schemas",
         "console_messages",
@@ -47,7 +47,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "console_security",
         "console_successors",
     ),
-    "console/schemas.py": ("console_schemas",),
+    "console/schemas.py": ("console_schemas", "console_columns"),
     "console/ack_state_chart.py": ("console_ack_state_chart",),
     "console/subscription_form.py": (
         "console_forms",
@@ -120,6 +120,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/listening.py": ("server_listening",),
     "server/multiplexer.py": ("server_open_files", "server_multiplexer", "server_connections"),
     "server/dispatcher.py": (
+        "server_replies",
         "idle_subscriptions",
         "suspended_processes",
         "server_hub",
@@ -164,6 +165,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_command",
     ),
     "server/leaser.py": (
+        "server_replies",
         "acks_of_one_call",
         "server_leaser",
         "server_hung_clients",
@@ -235,13 +237,19 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "console/search_form.py": ("console_searches", "console_messages"),
     "console/serve.py": ("console_command", "server_console"),
     "console/snapshots.py": (
+        "console_columns",
         "console_form_values",
         "console_flows",
         "console_pages",
         "console_successors",
         "console_mistakes",
     ),
-    "console/subscriptions.py": ("console_pages", "console_lists", "console_flows"),
+    "console/subscriptions.py": (
+        "console_columns",
+        "console_pages",
+        "console_lists",
+        "console_flows",
+    ),
     "console/topic_edit.py": (
         "console_form_values",
         "console_hostile",
@@ -249,7 +257,13 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "console_flows",
         "console_jobs",
     ),
-    "console/topics.py": ("console_lists", "console_pages", "console_flows", "console_schemas"),
+    "console/topics.py": (
+        "console_columns",
+        "console_lists",
+        "console_pages",
+        "console_flows",
+        "console_schemas",
+    ),
     "server/backend.py": (
         "server_transport",
         "server_gathering",
@@ -300,5 +314,5 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "datasource/source.py": ("lanes/test_data_source_filters",),
     "datasource/writer.py": ("delta/test_data_source_writes",),
     "console/error_texts.py": ("unreadable_messages", "console_form_values"),
-    "server/timing.py": ("server_polls", "server_gathering"),
+    "server/timing.py": ("server_polls", "server_gathering", "server_replies"),
 }
