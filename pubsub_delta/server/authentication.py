@@ -119,7 +119,7 @@ def read_keys(file: Path, where: str) -> KeySet:
     """Return the public keys of an issuer's JWKS; InvalidArgument naming the setting."""
     try:
         found: KeySet = KeySet.import_key_set(json.loads(file.read_bytes()))
-    except (OSError, ValueError, KeyError, TypeError, JoseError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, JoseError) as error:
         raise InvalidArgument(
             f"{where}: {str(file)!r} is not a JWKS ({type(error).__name__}: {error}); save the "
             "document at the issuer's jwks_uri in this file"

@@ -149,7 +149,7 @@ def _read(path: Path) -> Sequence[PushKey]:
             PushKey(each["kid"], datetime.fromtimestamp(each[_CREATED], UTC), _imported(each))
             for each in json.loads(path.read_bytes())["keys"]
         ]
-    except (OSError, ValueError, KeyError, TypeError, JoseError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, JoseError) as error:
         raise FailedPrecondition(
             f"push-keys-file: {str(path)!r} cannot be read ({type(error).__name__}: {error}); a "
             "file that a server wrote is accepted, or a path where there is no file yet"

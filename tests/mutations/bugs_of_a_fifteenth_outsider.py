@@ -7,7 +7,7 @@ from tests.mutations.bug import Bug
 BUGS_OF_A_FIFTEENTH_OUTSIDER = (
     Bug(
         "zone-of-the-machine-for-times",
-        "A time of the command line without a zone is one of this machine, whatever the option says.",
+        "A time without a zone is one of this machine, whatever the options say.",
         "cli/application.py",
         'parse_time(text, self._clock.now(), "time", self.zone)',
         'parse_time(text, self._clock.now(), "time")',
@@ -119,7 +119,7 @@ BUGS_OF_A_FIFTEENTH_OUTSIDER = (
     ),
     Bug(
         "letters-to-a-name-that-is-taken",
-        "A form does not see that the subscription for dead letters has a name that is taken.",
+        "A form does not see that a subscription for dead letters has a name that is taken.",
         "console/subscription_edit.py",
         ("    elif field not in form.errors:\n        _check_free(console, form, name, field)"),
         ("    elif field not in form.errors:\n        pass"),
@@ -149,14 +149,8 @@ BUGS_OF_A_FIFTEENTH_OUTSIDER = (
         "newest-revision-anyway",
         "A message is held against the newest revision, whichever is named.",
         "methods/schemas.py",
-        (
-            "    name = None if schema is None else revision_name(schema, self._project)\n"
-            "    given = type"
-        ),
-        (
-            '    name = None if schema is None else revision_name(schema.split("@")[0], self._project)\n'
-            "    given = type"
-        ),
+        "revision_name(schema, self._project)\n    given = type",
+        'revision_name(schema.split("@")[0], self._project)\n    given = type',
     ),
     Bug(
         "detached-by-an-update",
@@ -197,8 +191,22 @@ BUGS_OF_A_FIFTEENTH_OUTSIDER = (
         "keys-without-keys",
         "A file that is no JWKS is a traceback.",
         "server/authentication.py",
-        "except (OSError, ValueError, KeyError, TypeError, JoseError) as",
-        "except (OSError, ValueError, TypeError, JoseError) as",
+        "except (OSError, ValueError, KeyError, TypeError, RecursionError, JoseError) as",
+        "except (OSError, ValueError, TypeError, RecursionError, JoseError) as",
+    ),
+    Bug(
+        "deep-keys",
+        "A JWKS that is nested too deeply is a traceback.",
+        "server/authentication.py",
+        "TypeError, RecursionError, JoseError) as",
+        "TypeError, JoseError) as",
+    ),
+    Bug(
+        "deep-push-keys",
+        "A file of push keys that is nested too deeply is a traceback.",
+        "server/push_keys.py",
+        "TypeError, RecursionError, JoseError) as",
+        "TypeError, JoseError) as",
     ),
     Bug(
         "acks-are-never-confirmed",
@@ -253,10 +261,8 @@ BUGS_OF_A_FIFTEENTH_OUTSIDER = (
         "keys-not-supported",
         "A refused KMS key does not say why it would do nothing.",
         "server/wire.py",
-        (
-            '    "kms_key_name": "messages are encrypted as the storage of the store does it, by no key here",\n'
-        ),
-        "",
+        '"kms_key_name": "messages',
+        '"kms_key": "messages',
     ),
     Bug(
         "large-message-not-noted",
@@ -267,7 +273,7 @@ BUGS_OF_A_FIFTEENTH_OUTSIDER = (
     ),
     Bug(
         "earliest-of-the-first-files",
-        "Of files that are counted, the earliest message is that of those which had to be read.",
+        "The earliest message of some files is that of those which had to be read.",
         "tables/lanes/direct/scans.py",
         ("earliest = min((each for each in (earliest, first) if each is not None), default=None)"),
         "earliest = earliest or first",

@@ -327,6 +327,7 @@ def test_keys_that_are_no_public_keys_are_refused(tmp_path: Path) -> None:
         *('{"keys": [7]}', '{"keys": [{}]}', '{"keys": [{"kty": "RSA"}]}'),
         *('{"keys": [{"kty": ["RSA"]}]}', '{"keys": [{"kty": "RSA", "n": "!", "e": "AQAB"}]}'),
         '{"keys": [{"kty": "EC", "crv": "P-7", "x": "a", "y": "b"}]}',
+        "[" * 100_000,
         '{"issuer": "https://accounts.example", "jwks_uri": "https://accounts.example/keys"}',
     ],
 )

@@ -105,6 +105,9 @@ def test_objects_arrive_as_they_stand_in_lines_or_an_array(
         ("a.json", '[{"a":1}, [7]]', "element 2: it is not a JSON object"),
         ("a.json", '[{"a":1},\n{]', "line 2: it is not a JSON array"),
         ("a.json", '[{"a":1}]\n[{"a":2}]', "it is not a JSON array: Extra data"),
+        ("a.jsonl", '{"a":' + "[" * 100_000, "line 1: it is not JSON: maximum recursion depth"),
+        ("a.json", '{"a":1}\n{"a":' + "[" * 100_000, "line 2: it is not JSON: maximum recursion"),
+        ("a.json", "[" * 100_000, "it is not a JSON array: maximum recursion depth"),
     ],
 )
 def test_a_bad_record_is_one_error_with_its_file_and_place(

@@ -337,6 +337,17 @@ def test_servers_of_one_store_share_the_keys(path: Path, clock: ManualClock) -> 
     assert len(published(servers[1])) == 2
 
 
+OF_NO_SERVER = ("", "{", "[]", "{}", '{"keys": 7}', '{"keys": [7]}', '{"keys": [{}]}', "[" * 10**5)
+
+
+@pytest.mark.parametrize("text", OF_NO_SERVER)
+def test_a_file_of_no_server_is_refused(path: Path, clock: ManualClock, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o600)
+    with pytest.raises(FailedPrecondition, match="a file that a server wrote is accepted"):
+        PushKeys(path, clock.now).signing()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
 def test_nobody_else_may_read_the_keys(path: Path, clock: ManualClock) -> None:
     # "key kept in the store/in a file safely with permissions"
