@@ -5,6 +5,7 @@ The page promises: "all that is wrong is told at once, at its fields".
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -96,6 +97,20 @@ def test_an_edit_that_could_not_create_it_says_what_is_saved(
     again = browser.client.post(form.action, data=form.fields)
     assert "The subscription was updated." in words(again.text)
     assert {"lost", "kept"} <= names(browser)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"), [("first", "exists already"), ("no id", "is not a subscription id")]
+)
+def test_the_page_that_offers_the_subscription_says_at_its_field_why_not(
+    given: str, why: str
+) -> None:
+    browser = Browser(dead_letter_policy=DeadLetterPolicy("letters", 5))
+    refused = browser.post("/subscriptions/first", {FIELD: given}, "dead-letter-subscription")
+    assert refused.status_code == 400
+    (told,) = re.findall(rf'id="{FIELD}-error"[^>]*>([^<]*)<', refused.text)
+    assert why in told
+    assert names(browser) == {"letters", "flights", "first"}
 
 
 @pytest.mark.parametrize("policy", [DeadLetterPolicy("others", 5), None])
