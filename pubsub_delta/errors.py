@@ -27,10 +27,25 @@ LONGEST_MESSAGE = 3_000
 def first_line(error: BaseException) -> str:
     r"""Return the first line of an error that says something, or else the name of its class.
 
-    >>> first_line(ValueError("no such column: late\nat row 7")), first_line(KeyError())
+    >>> first_line(ValueError("\nno such column: late\nat row 7")), first_line(KeyError())
     ('no such column: late', 'KeyError')
     """
-    return next(filter(str.strip, str(error).splitlines()), type(error).__name__)
+    return _first_of(str(error)) or type(error).__name__
+
+
+def with_class(error: BaseException, text: str | None = None) -> str:
+    r"""Return the class and the first line of an error, or of another text of it.
+
+    >>> with_class(ValueError("\n no such column\nat row 7")), with_class(KeyError())
+    ('ValueError: no such column', 'KeyError')
+    """
+    line = _first_of(str(error) if text is None else text)
+    return f"{class_name(error)}: {line}" if line else class_name(error)
+
+
+def _first_of(text: str) -> str:
+    """Return the first line of a text that is not blank; errors of a JVM can begin with some."""
+    return next(filter(None, map(str.strip, text.splitlines())), "")
 
 
 def shortened(text: str, most: int) -> str:

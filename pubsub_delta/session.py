@@ -234,7 +234,7 @@ def remote_session(url: str) -> SparkSession:
     try:
         return SparkSession.builder.remote(url).getOrCreate()
     except PySparkRuntimeError as error:
-        raise FailedPrecondition(f"{url}: {str(error).splitlines()[0]}") from error
+        raise FailedPrecondition(f"{url}: {first_line(error)}") from error
 
 
 def check_connect_client(url: str) -> None:

@@ -15,7 +15,7 @@ from pubsub_delta.cli.arguments import FormatType, KeysType, Switch, expand_swit
 from pubsub_delta.cli.settings import LOG_LEVELS
 from pubsub_delta.cli.standard_streams import open_closed_streams
 from pubsub_delta.cli.suggestions import suggest_command
-from pubsub_delta.errors import PubSubError
+from pubsub_delta.errors import PubSubError, with_class
 from pubsub_delta.jobs.unwritten import writing_stdout
 
 _ASKS_FOR_HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -172,10 +172,8 @@ class Command(click.Command):
         except Exception as error:
             if app.settings.log_level == "debug":
                 traceback.print_exc()
-            first = next(iter(str(error).splitlines()), "")
             app.print_error(
-                f"{type(error).__name__}: {first} "
-                "(unexpected; --log-level debug shows where it comes from)"
+                f"{with_class(error)} (unexpected; --log-level debug shows where it comes from)"
             )
         raise click.exceptions.Exit(1)
 

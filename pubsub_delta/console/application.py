@@ -34,7 +34,7 @@ from pubsub_delta.console.forms import InvalidCsrfToken, read_form
 from pubsub_delta.console.middleware import SecurityMiddleware
 from pubsub_delta.console.responses import error_page
 from pubsub_delta.console.security import ConsoleAccess
-from pubsub_delta.errors import PubSubError
+from pubsub_delta.errors import PubSubError, with_class
 
 STATIC = Path(__file__).parent / "static"
 _ROUTERS = (
@@ -132,8 +132,7 @@ def _redisplay_form(request: Request, error: Exception) -> Response:
 
 
 def _unexpected(request: Request, error: Exception) -> Response:
-    first = next(iter(str(error).splitlines()), "")
-    text = f"{type(error).__name__}: {first} (unexpected; the log of the console has the traceback)"
+    text = f"{with_class(error)} (unexpected; the log of the console has the traceback)"
     return error_page(request, text, 500)
 
 

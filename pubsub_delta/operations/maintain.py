@@ -12,7 +12,7 @@ from pubsub_delta.delivery import dead_letters, expiration, table_subscriptions,
 from pubsub_delta.delivery.discard import discard, forget_commits, stored_topics
 from pubsub_delta.delivery.sources import Source, source_of, still_attached
 from pubsub_delta.durations import Duration, parse_duration_within
-from pubsub_delta.errors import FailedPrecondition, NotFound, class_name, counted
+from pubsub_delta.errors import FailedPrecondition, NotFound, counted, with_class
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy.ack_state import AckState, State
 from pubsub_delta.policy.fields import check_switch
@@ -289,8 +289,8 @@ def _reporting(report: MaintenanceReport, name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        why = next(iter(_CALLING.sub("", str(error)).splitlines()), "").removeprefix(f"{name}: ")
-        _tell(report, name, f"{class_name(error)}: {why}")
+        text = _CALLING.sub("", str(error)).lstrip().removeprefix(f"{name}: ")
+        _tell(report, name, with_class(error, text))
 
 
 def _tell(report: MaintenanceReport, name: str, why: str) -> None:

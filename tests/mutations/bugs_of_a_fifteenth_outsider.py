@@ -195,6 +195,13 @@ BUGS_OF_A_FIFTEENTH_OUTSIDER = (
         "except (OSError, ValueError, TypeError, RecursionError, JoseError) as",
     ),
     Bug(
+        "blank-line-of-a-problem",
+        "A problem is told by an empty line where its error begins with one.",
+        "errors.py",
+        "next(filter(None, map(str.strip, text.splitlines()))",
+        "next(iter(map(str.strip, text.splitlines()))",
+    ),
+    Bug(
         "deep-keys",
         "A JWKS that is nested too deeply is a traceback.",
         "server/authentication.py",

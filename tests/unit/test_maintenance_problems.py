@@ -6,12 +6,12 @@ from itertools import count
 
 import pytest
 
-from pubsub_delta import Unavailable
+from pubsub_delta import DeadLetterPolicy, Unavailable
 from pubsub_delta.tables.lanes.protocol import Conflict
 from pubsub_delta.tables.messages.messages import Messages
 from tests.model.memory_lane import MemoryLane
 from tests.unit.builders import DAY
-from tests.unit.in_memory import TOPIC, InMemory
+from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 
 FULL_NAME = f"projects/local/topics/{TOPIC}"
 
@@ -73,3 +73,42 @@ def test_a_run_vacuums_every_table_of_the_store(monkeypatch: pytest.MonkeyPatch)
     subscriptions = {each.uid for each in world.store.list_subscriptions()}
     assert len(subscriptions) == 2
     assert names >= {"topics", "subscriptions", world.store.get_topic(TOPIC).uid, *subscriptions}
+
+
+def test_what_a_storage_says_of_dead_letters_is_told_by_its_first_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A problem is one line of a job's output; the lines of a plan or of a trace are for a log."""
+    world = InMemory(dead_letter_policy=DeadLetterPolicy(LETTERS, 5))
+    world.store.create_subscription("keeper", LETTERS)
+    world.publish("poisoned")
+    for _ in range(5):
+        world.store.pull(NAME).nack()
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError("\nno room is left\n  at line 7\n")
+
+    monkeypatch.setattr(MemoryLane, "append", refused)
+    (why,) = world.store.maintain().problems.values()
+    assert why.endswith("cannot be written: no room is left")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError("\n\n  no room is left\n  at line 7"), "OSError: no room is left"),
+        (OSError("no room is left\nat line 7"), "OSError: no room is left"),
+        (KeyError(), "KeyError"),
+    ],
+)
+def test_a_problem_is_the_first_line_that_says_something(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, told: str
+) -> None:
+    """Errors of a JVM begin with empty lines now and then."""
+    world = InMemory()
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(world.tables.registry, "vacuum", fail)
+    assert world.store.maintain(vacuum=True).problems == {"registry": told}

@@ -14,7 +14,7 @@ from deltalake.exceptions import (
     TableNotFoundError,
 )
 
-from pubsub_delta.errors import FailedPrecondition, PubSubError, Unavailable
+from pubsub_delta.errors import FailedPrecondition, PubSubError, Unavailable, first_line
 from pubsub_delta.tables.lanes.direct.forks import check_not_forked, refusal_of_panic
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
 from pubsub_delta.tables.lanes.storage_errors import (
@@ -125,7 +125,7 @@ def unavailable(table: str, error: BaseException) -> Unavailable | None:
 
 def _translated(error: Exception, table: str) -> Exception | None:
     text = str(error)
-    first = text.splitlines()[0] if text else type(error).__name__
+    first = first_line(error)
     if isinstance(error, CommitFailedError) and _LOST_RACE.search(text):
         return Conflict(f"{table}: {first}")
     if isinstance(error, DeltaError) and _FORBIDDEN.search(text):

@@ -11,7 +11,7 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import TableNotFoundError
 
-from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.errors import FailedPrecondition, first_line
 from pubsub_delta.table_config import TableState
 from pubsub_delta.tables import text_lengths
 from pubsub_delta.tables.lanes.direct.errors import translating_errors
@@ -147,10 +147,10 @@ class DirectTarget:
     def _unwritable(self, error: Exception) -> Unwritable | None:
         """Return why nobody can write to the table; None if a later try can succeed."""
         if isinstance(error, StorageRefused) or _DENIED.search(str(error)):
-            why = str(error).splitlines()[0]
+            why = first_line(error)
             return Unwritable(TableState.PERMISSION_DENIED, f"{self._path}: {why}")
         if isinstance(error, FailedPrecondition):
-            why = str(error.__cause__ or error).splitlines()[0]
+            why = first_line(error.__cause__ or error)
             return Unwritable(
                 TableState.SCHEMA_MISMATCH,
                 f"{self._path} is not a table that deltalake can open and write ({why})",
