@@ -54,6 +54,14 @@ def test_a_token_that_is_too_short_is_refused_before_spark_is_started(tmp_path: 
 
 
 @pytest.mark.parametrize("prefix", ["", "console-"])
+def test_help_begins_with_the_address_of_the_console(prefix: str) -> None:
+    """Then come who may use it, under which names, and for what."""
+    command = click.command()(access_options(prefix)(lambda **_: None))
+    names = [f"--{prefix}{each}" for each in ("host", "token-file", "allowed-host", "read-only")]
+    assert [each.opts[0] for each in command.params] == names
+
+
+@pytest.mark.parametrize("prefix", ["", "console-"])
 def test_the_console_answers_to_each_name_that_is_permitted(prefix: str) -> None:
     """ "Another host name of the console, as behind a proxy. Repeatable." """
     found: list[ConsoleAccess] = []

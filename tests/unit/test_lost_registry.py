@@ -141,3 +141,16 @@ def test_what_a_damaged_commit_may_have_is_not_told_to_be_absent(
     monkeypatch.setattr(Registry, "check_newest_commit", check)
     with pytest.raises(DataLoss, match=f"^{kind}: its newest commit"):
         ask(world.store)
+
+
+def test_a_store_whose_first_call_died_is_one_without_topics() -> None:
+    """Its tables are created one after the other, that of topics first; the next call goes on."""
+    world = InMemory()
+    world.store.delete_subscription(NAME)
+    for each in world.store.list_topics():
+        world.store.delete_topic(each.name)
+    world.store.maintain()
+    lose(world, "subscriptions", "snapshots", "schemas")
+    assert world.store.maintain().problems == {}
+    world.store.create_topic("again")
+    assert world.store.maintain().problems == {}
