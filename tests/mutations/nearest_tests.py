@@ -233,6 +233,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "operations/survey.py": ("metrics_over_time", "survey", "wrong_arguments"),
     "delivery/dead_letters.py": (
         "lanes/test_damaged_dead_letter_topics",
+        "maintenance_problems",
         "many_dead_letters",
         "unreadable_messages",
         "restored",
@@ -371,7 +372,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_scans",
         "lanes/test_tables_that_are_gone",
         "lanes/test_by_urls",
-        "lanes/test_data_source_files",
     ),
     "tables/lanes/direct/maintenance.py": ("lanes/test_upkeep",),
     "tables/lanes/direct/storage.py": ("lanes_choice",),

@@ -21,7 +21,12 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "cli/tables.py": ("gcloud_listings", "cli_formats", "cli_values"),
     "cli/grammar/filters.py": ("gcloud_listings", "cli_values"),
     "cli/grammar/matching.py": ("gcloud_listings", "cli_values"),
-    "cli/grammar/syntax.py": ("fuzz_command_line",),
+    "cli/grammar/syntax.py": (
+        "gcloud_listings",
+        "cli_transforms",
+        "cli_values",
+        "fuzz_command_line",
+    ),
     "cli/grammar/selection.py": ("gcloud_listings", "cli_listings"),
     "cli/grammar/transforms.py": ("cli_transforms", "gcloud_listings", "cli_formats", "cli_values"),
     "jobs/entry_points.py": ("dependencies",),
