@@ -160,6 +160,13 @@ BUGS_OF_A_FIFTEENTH_OUTSIDER = (
         'catalog: str | None = "spark_catalog"',
     ),
     Bug(
+        "retained-from-the-next-moment",
+        "A message of the very moment from which a topic retains is not counted as retained.",
+        "tables/messages/stored.py",
+        "self._counted(Window(None, since, None))",
+        "self._counted(Window(None, since and since + _MICROSECOND, None))",
+    ),
+    Bug(
         "unknown-rows-are-none",
         "A file whose rows the log does not count has no messages on its day.",
         "tables/messages/stored.py",

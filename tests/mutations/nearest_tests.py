@@ -294,6 +294,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/messages/stored.py": (
         "given_back",
+        "metrics_of_a_store",
         "lanes/test_starts_of_streams",
         "lanes/test_reads_on_disk",
         "tables_in_memory",
@@ -359,10 +360,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/spark/types.py": ("fuzz_sql",),
     "tables/lanes/spark/sql.py": ("fuzz_sql",),
     "tables/lanes/spark/views.py": ("fuzz_sql", "views"),
-    "tables/lanes/direct/conditions.py": (
-        "lanes/test_direct",
-        "lanes/test_scans",
-    ),
+    "tables/lanes/direct/conditions.py": ("lanes/test_direct", "lanes/test_scans"),
     "metrics.py": ("metrics", "exporter", "lanes/test_pickling"),
     "names.py": ("names", "fuzz_names"),
     "resources.py": ("resources", "fields", "lanes/test_pickling"),
