@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 from tests.mutations.bugs_of_a_fifteenth_outsider import BUGS_OF_A_FIFTEENTH_OUTSIDER
+from tests.mutations.bugs_of_a_fifteenth_outsider_at_surfaces import (
+    BUGS_OF_A_FIFTEENTH_OUTSIDER_AT_SURFACES,
+)
 from tests.mutations.bugs_of_a_fourteenth_outsider import BUGS_OF_A_FOURTEENTH_OUTSIDER
 from tests.mutations.bugs_of_a_framework import BUGS_OF_A_FRAMEWORK
 from tests.mutations.bugs_of_a_later_outsider import BUGS_OF_A_LATER_OUTSIDER
@@ -194,6 +197,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_A_THIRTEENTH_OUTSIDER,
     *BUGS_OF_A_FOURTEENTH_OUTSIDER,
     *BUGS_OF_A_FIFTEENTH_OUTSIDER,
+    *BUGS_OF_A_FIFTEENTH_OUTSIDER_AT_SURFACES,
     *BUGS_OF_A_TENTH_OUTSIDER_AT_SURFACES,
     *BUGS_OF_PROMISES_OF_DELIVERY,
     *BUGS_OF_PROMISES_OF_CONSUMERS,

@@ -50,10 +50,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_tables",
     ),
     "tables/lanes/direct/filters.py": ("stored_attributes", "lanes/test_scans"),
-    "tables/lanes/direct/filter_cache.py": (
-        "lanes/test_scans",
-        "lanes/test_scans_of_files",
-    ),
+    "tables/lanes/direct/filter_cache.py": ("lanes/test_scans", "lanes/test_scans_of_files"),
     "tables/lanes/direct/scans.py": (
         "lanes/test_scans",
         "lanes/test_reads_on_disk",
@@ -70,11 +67,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_cut_logs",
         "lanes/test_by_urls",
     ),
-    "tables/lanes/direct/merging.py": (
-        "looks",
-        "lanes/test_added_columns",
-        "lanes/test_direct",
-    ),
+    "tables/lanes/direct/merging.py": ("looks", "lanes/test_added_columns", "lanes/test_direct"),
     "tables/lanes/direct/table_snapshots.py": (
         "looks",
         "lanes/test_direct",
@@ -157,10 +150,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "order_of_writes",
         "lanes/test_table_refused",
     ),
-    "operations/history.py": (
-        "topic_history",
-        "lanes/test_reads_on_disk",
-    ),
+    "operations/history.py": ("topic_history", "lanes/test_reads_on_disk"),
     "operations/maintain.py": (
         "expiration",
         "expired_snapshots",
@@ -284,6 +274,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/messages/stored.py": (
         "given_back",
+        "metrics_of_a_store",
         "lanes/test_starts_of_streams",
         "lanes/test_reads_on_disk",
         "tables_in_memory",
@@ -293,10 +284,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "survey",
         "missing_statistics",
     ),
-    "tables/messages/position_allocator.py": (
-        "rare_values",
-        "tables_in_memory",
-    ),
+    "tables/messages/position_allocator.py": ("rare_values", "tables_in_memory"),
     "subscriber.py": (
         "wrong_arguments",
         "subscriber",
@@ -353,10 +341,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/spark/types.py": ("fuzz_sql",),
     "tables/lanes/spark/sql.py": ("fuzz_sql",),
     "tables/lanes/spark/views.py": ("fuzz_sql", "views"),
-    "tables/lanes/direct/conditions.py": (
-        "lanes/test_direct",
-        "lanes/test_scans",
-    ),
+    "tables/lanes/direct/conditions.py": ("lanes/test_direct", "lanes/test_scans"),
     "metrics.py": ("metrics", "exporter", "lanes/test_pickling"),
     "names.py": ("names", "fuzz_names"),
     "resources.py": ("resources", "fields", "lanes/test_pickling"),
@@ -366,7 +351,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_scans",
         "lanes/test_tables_that_are_gone",
         "lanes/test_by_urls",
-        "lanes/test_data_source_files",
     ),
     "tables/lanes/direct/maintenance.py": ("lanes/test_upkeep",),
     "tables/lanes/direct/storage.py": ("lanes_choice",),
@@ -377,15 +361,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/schemas.py": ("lanes/test_tables", "lanes/test_table_ended"),
     "addresses.py": ("server_listening", "console_security", "cli_endpoint_reached"),
     "table_config.py": ("registry_rows", "server_wire", "lanes/test_table_ended"),
-    "protoc.py": (
-        "rare_values",
-        "schema_protobuf",
-    ),
+    "protoc.py": ("rare_values", "schema_protobuf"),
     "methods/maintenance.py": ("client", "retention_job", "many_dead_letters"),
     "methods/topics.py": ("paging", "lost_registry"),
-}
-"""Unit tests of a module, besides the examples in its docstrings. Others follow anyway."""
-NEAREST |= {
-    f"tables/lanes/spark/{module}.py": ()
-    for module in ("bitmaps", "catalogs", "columns", "grouping", "lane", "scans", "typed_sql")
 }

@@ -49,6 +49,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "console/flash.py": ("rare_pages", "console_flows"),
     "console/responses.py": (
+        "console_texts",
         "console_jobs",
         "console_messages",
         "console_pages",
@@ -235,6 +236,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "console/charts.py": ("console_ack_state_chart",),
     "console/replay.py": ("console_flows", "console_successors", "console_mistakes"),
     "console/overview.py": (
+        "console_texts",
         "console_pages",
         "console_lists",
         "lanes/test_reads_on_disk",
