@@ -128,8 +128,8 @@ BUGS_OF_A_FIFTEENTH_OUTSIDER_AT_SURFACES = (
         "dead-letters-as-acked",
         "The list of subscriptions shows dead letters in the place of acknowledged messages.",
         "console/subscriptions.py",
-        ('"Acked, ever",\n        lambda row: row.of("ack_message_count_success"),'),
-        ('"Acked, ever",\n        lambda row: row.of("dead_letter_message_count"),'),
+        'row.of("ack_message_count_success")',
+        'row.of("dead_letter_message_count")',
     ),
     Bug(
         "every-duty-is-named",
@@ -137,13 +137,6 @@ BUGS_OF_A_FIFTEENTH_OUTSIDER_AT_SURFACES = (
         "jobs/maintain.py",
         "        print_report(report, names)",
         "        print_report(report, duties)",
-    ),
-    Bug(
-        "console-options-backwards",
-        "The options of a console are listed from the last to the first.",
-        "cli/console.py",
-        "for option in reversed(options):",
-        "for option in options:",
     ),
     Bug(
         "no-star-in-a-later-call",
