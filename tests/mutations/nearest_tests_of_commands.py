@@ -64,8 +64,8 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
         "cli_broken_servers",
         "cli_streams",
     ),
-    "cli/completion_names.py": ("cli_quick",),
-    "cli/session.py": ("cli_quick",),
+    "cli/completion_names.py": ("cli_quick", "shell"),
+    "cli/session.py": ("cli_quick", "shell"),
     "cli/message_files.py": ("cli_pull_files",),
     "cli/colors.py": ("cli_terminal",),
     "cli/column_widths.py": ("cli_terminal",),
@@ -73,7 +73,7 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "cli/doctor.py": ("cli_doctor", "cli_usual_format"),
     "cli/demo.py": ("cli_demo", "cli_doctor", "cli_quick"),
     "cli/endpoint/errors.py": ("cli_endpoint", "cli_endpoint_reached", "cli_broken_servers"),
-    "cli/settings.py": ("cli_endpoint_reached", "cli_arguments"),
+    "cli/settings.py": ("cli_endpoint_reached", "cli_arguments", "shell"),
     "cli/rest.py": (
         "cli_watch",
         "cli_formats",
@@ -94,7 +94,7 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "jobs/maintain.py": ("job_maintain", "job_arguments", "lanes/test_jobs"),
     "jobs/maintenance_options.py": ("job_maintain",),
     "cli/commands.py": ("cli_help", "shell", "cli_arguments", "cli_streams"),
-    "cli/completion.py": ("cli_quick",),
+    "cli/completion.py": ("cli_quick", "cli_help"),
     "cli/console.py": ("console_command",),
     "cli/documents.py": (
         "rare_commands",
@@ -116,7 +116,7 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
         "gcloud_listings",
         "cli_formats",
     ),
-    "cli/grammar/context.py": ("gcloud_listings",),
+    "cli/grammar/context.py": ("gcloud_listings", "cli_values"),
     "cli/grammar/keys.py": ("cli_transforms", "gcloud_listings", "cli_formats", "cli_values"),
     "cli/grammar/time_transforms.py": (
         "rare_commands",

@@ -13,7 +13,7 @@ TABLE_WRITES = (
 NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
     "ids.py": ("resources", "lanes/test_pickling"),
     "policy/json_fields.py": ("find",),
-    "policy/message_queries.py": ("wrong_arguments", "find"),
+    "policy/message_queries.py": ("wrong_arguments", "find", "missing_statistics"),
     "policy/ack_ids.py": ("ack_ids",),
     "policy/ack_state.py": ("spans", "replay", "snapshots", "delivery_order"),
     "policy/delivery.py": (
@@ -58,8 +58,9 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
         "snapshots",
         "client",
         "wrong_arguments",
+        "fuzz_fields",
     ),
-    "policy/filters.py": ("filters",),
+    "policy/filters.py": ("filters", "fuzz_filters"),
     "policy/filter_terms.py": ("filters", "fuzz_filters"),
     "policy/metrics.py": (
         "metrics_over_time",
@@ -72,7 +73,7 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
     "policy/permissions.py": ("access", "access_methods"),
     "policy/signing_keys.py": ("push_tokens",),
     "policy/filter_grammar.py": ("filters",),
-    "policy/messages.py": ("messages",),
+    "policy/messages.py": ("messages", "fuzz_messages"),
     "policy/ordering.py": ("ordering", "delivery_order", "lanes/test_table_writes"),
     "policy/paging.py": ("paging",),
     "policy/positions.py": (
@@ -80,7 +81,7 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
         "positions",
     ),
     "policy/push_configs.py": ("push_configs",),
-    "policy/push_window.py": ("push_window",),
+    "policy/push_window.py": ("push_window", "server_push"),
     "policy/table_configs.py": TABLE_WRITES,
     "policy/table_writes.py": ("decided", *TABLE_WRITES),
     "policy/redelivery.py": (
@@ -92,9 +93,9 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
     ),
     "policy/replay.py": ("replay", "snapshots", "seek_calls", "every_seek", "streams"),
     "policy/retention.py": ("retention", "needed", "replay"),
-    "policy/sampling.py": (),
+    "policy/sampling.py": ("metrics",),
     "policy/spans.py": ("spans", "delivery_order", "ordering"),
-    "policy/streams.py": ("streams", "data_source_consumer"),
+    "policy/streams.py": ("streams", "data_source_consumer", "streams_properties"),
     "policy/ack_requests.py": ("acks_of_one_call", "ack_requests", "moved_deadlines"),
     "policy/view_names.py": ("view_names",),
     "policy/preconditions.py": ("if_unchanged",),
@@ -112,7 +113,7 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
         "schema_avro",
     ),
     "policy/schemas/avro_resolution.py": ("schema_logical_types", "schema_typing"),
-    "policy/schemas/validation.py": ("schema_typing", "schema_publishing"),
+    "policy/schemas/validation.py": ("schema_typing", "schema_publishing", "schema_calls"),
     "policy/schemas/json_data.py": ("schema_avro", "schema_protobuf"),
     "policy/schemas/protobuf.py": ("schema_protobuf",),
     "policy/schemas/protobuf_json.py": (

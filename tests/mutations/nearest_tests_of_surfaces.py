@@ -23,7 +23,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "console_security",
         "console_form_values",
     ),
-    "server/subscription_workers.py": ("server_push_changes",),
+    "server/subscription_workers.py": ("server_push_changes", "push_of_successors"),
     "console/resource_changes.py": (
         "console_deletions",
         "console_form_values",
@@ -103,7 +103,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/push_endpoint.py": ("server_push_endpoint", "server_name_lookups", "server_push"),
     "server/push_keys.py": ("rare_server_moments", "push_tokens"),
     "server/push_requests.py": ("server_push_requests", "push_tokens", "server_push"),
-    "server/push_tokens.py": ("push_tokens",),
+    "server/push_tokens.py": ("push_tokens", "suspended_processes"),
     "server/authorization.py": (
         "server_forwarding",
         "server_access",
@@ -124,7 +124,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/telemetry.py": ("server_otel",),
     "server/tracing.py": ("server_otel",),
     "server/publishing.py": ("server_gathering", "server_schemas", "server_rims"),
-    "server/listening.py": ("server_listening",),
+    "server/listening.py": ("server_listening", "server_connections"),
     "server/multiplexer.py": ("server_open_files", "server_multiplexer", "server_connections"),
     "server/dispatcher.py": (
         "server_replies",
@@ -145,7 +145,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/lease_journals.py": ("rare_server_moments", "server_lease_journals", "server_memory"),
     "server/memory.py": ("server_memory", "server_rims", "server_loops"),
     "server/assigner.py": ("server_memory", "server_assigner"),
-    "server/ack_futures.py": ("server_seeks",),
+    "server/ack_futures.py": ("server_seeks", "server_leases", "acks_of_one_call"),
     "server/publisher_service.py": ("server_answers",),
     "server/serve.py": (
         "push_tokens",
@@ -190,7 +190,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_simulation",
         "rare_server_moments",
     ),
-    "server/lease_lengths.py": ("server_leases", "server_odd_calls"),
+    "server/lease_lengths.py": ("server_leases", "server_odd_calls", "server_leaser"),
     "server/sent_deliveries.py": ("server_leaser", "moved_deadlines"),
     "server/response_queue.py": (
         "suspended_processes",
@@ -299,7 +299,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/internal_channel.py": ("server_rest", "server_connections"),
     "server/logs.py": ("server_command", "server_loops"),
     "server/rest/bindings.py": ("rest_transcoding", "server_rest"),
-    "server/rest/parameters.py": ("rest_transcoding",),
+    "server/rest/parameters.py": ("rest_transcoding", "rest_answers"),
     "server/rest/responses.py": ("rest_answers", "server_rest"),
     "server/schema_service.py": ("server_schemas",),
     "server/schema_wire.py": ("rare_server_moments", "server_schemas"),
