@@ -11,8 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from pubsub_delta import FailedPrecondition, InvalidArgument
-from pubsub_delta.errors import first_line
-from pubsub_delta.jobs import terminal
+from pubsub_delta.jobs import sources, terminal
 from pubsub_delta.jobs.option_groups import options
 
 _RACES = re.compile(
@@ -90,7 +89,7 @@ def check_query(spark: SparkSession, query: str | None) -> None:
         spark.sql(query, messages=spark.createDataFrame([], MESSAGES))
     except (AnalysisException, LookupError, ValueError, AttributeError) as error:
         raise InvalidArgument(
-            f"--query: {query!r} cannot be run: {first_line(error)}; SQL over {{messages}} "
+            f"--query: {query!r} cannot be run: {sources.first_line(error)}; SQL over {{messages}} "
             "is accepted, with other braces doubled"
         ) from None
 
@@ -115,7 +114,7 @@ def append(
         _append(rows, output, options)
     except AnalysisException as error:
         hint = "; --merge-schema adds columns that the table does not have" if may_merge else ""
-        raise _cannot_be_written(output, first_line(error) + hint) from None
+        raise _cannot_be_written(output, sources.first_line(error) + hint) from None
     except Exception as error:  # Spark hands on an error of Java, which has no class in Python
         refused = _NO_TABLE_THERE.search(str(error))
         if refused is None:

@@ -14,7 +14,6 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import StringType, StructField, StructType
 
 from pubsub_delta import FailedPrecondition, InvalidArgument
-from pubsub_delta.errors import first_line
 from pubsub_delta.jobs import inputs, sources
 from pubsub_delta.jobs.records import BAD, ELEMENT, FILE, Records, has_replaced
 
@@ -146,7 +145,7 @@ def _replace_setting(
     except Exception as error:
         raise FailedPrecondition(
             f"--input: {source.path!r}: this session does not allow setting {name} "
-            f"({first_line(error)}), without which reading would change values; give the "
+            f"({sources.first_line(error)}), without which reading would change values; give the "
             "columns and their types by --schema"
         ) from None
     return before
@@ -158,7 +157,7 @@ def _columns(schema: str | None) -> StructType | None:
     try:
         columns = StructType.fromDDL(schema)
     except Exception as error:
-        raise InvalidArgument(f"--schema: {schema!r}: {first_line(error)}") from None
+        raise InvalidArgument(f"--schema: {schema!r}: {sources.first_line(error)}") from None
     if not isinstance(columns, StructType):
         raise InvalidArgument(
             f"--schema: {schema!r} has no columns; 'id BIGINT, price DECIMAL(10,2)' has"

@@ -10,7 +10,6 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from pubsub_delta import FailedPrecondition, InvalidArgument
-from pubsub_delta.errors import first_line
 from pubsub_delta.jobs import file_formats
 
 _OF_FILE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] (.+?)(?: +SQLSTATE.*)?$", re.MULTILINE)
@@ -104,6 +103,11 @@ def path_of(url: str) -> str:
     """
     plain = unquote(url)
     return "/" + plain.removeprefix("file:").lstrip("/") if plain.startswith("file:") else plain
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of an error."""
+    return next(filter(str.strip, str(error).splitlines()), type(error).__name__)
 
 
 def pattern_of(url: str) -> str:
