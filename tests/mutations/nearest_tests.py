@@ -365,3 +365,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "methods/maintenance.py": ("client", "retention_job", "many_dead_letters"),
     "methods/topics.py": ("paging", "lost_registry"),
 }
+"""Unit tests of a module, besides the examples in its docstrings. Others follow anyway."""
+NEAREST |= {
+    f"tables/lanes/spark/{module}.py": ()
+    for module in ("bitmaps", "catalogs", "columns", "grouping", "lane", "scans", "typed_sql")
+}

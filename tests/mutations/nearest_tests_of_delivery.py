@@ -18,6 +18,7 @@ NEAREST_OF_DELIVERY: dict[str, tuple[str, ...]] = {
         *TABLE_WRITES,
     ),
     "delivery/dead_letters.py": (
+        "maintenance_problems",
         "rare_dead_letters",
         "lanes/test_damaged_dead_letter_topics",
         "many_dead_letters",
