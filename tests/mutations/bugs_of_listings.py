@@ -42,4 +42,11 @@ BUGS_OF_LISTINGS = (
         'revision_id = attributes.get(validation.REVISION_ATTRIBUTE, "")',
         'revision_id = ""',
     ),
+    Bug(
+        "shared-options-backwards",
+        "The options that commands share are shown from the last to the first.",
+        "jobs/option_groups.py",
+        "for option in reversed(group):",
+        "for option in group:",
+    ),
 )

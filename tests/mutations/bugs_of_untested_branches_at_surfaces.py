@@ -15,9 +15,9 @@ BUGS_OF_UNTESTED_BRANCHES_AT_SURFACES = (
     Bug(
         "lists-end-after-two-pages",
         "A console of more than 2,000 resources lists the first ones.",
-        "console/lists.py",
-        "    while found.next_page_token and len(items) < MOST:",
-        "    if found.next_page_token and len(items) < MOST:",
+        "resources.py",
+        "    while page.next_page_token:",
+        "    if page.next_page_token:",
     ),
     Bug(
         "push-is-listed-as-pull",
@@ -114,14 +114,8 @@ BUGS_OF_UNTESTED_BRANCHES_AT_SURFACES = (
         "doctor-ends-at-a-damaged-subscription",
         "doctor tells nothing of the subscriptions behind a damaged one.",
         "cli/checks.py",
-        "            yield found\n"
-        "            continue\n"
-        "        sound += 1\n"
-        "        yield from _policies",
-        "            yield found\n"
-        "            return\n"
-        "        sound += 1\n"
-        "        yield from _policies",
+        '{_short(each.name)}", error)\n        else:\n            sound += 1',
+        '{_short(each.name)}", error)\n            return\n        else:\n            sound += 1',
     ),
     Bug(
         "root-of-another-user-is-well",

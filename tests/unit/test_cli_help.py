@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 
@@ -72,6 +73,12 @@ def test_help_has_an_example_of_the_command_itself(path: Path) -> None:
     shown = examples.splitlines()
     assert shown
     assert all(f"{line} ".startswith(f"  {' '.join(['pubsub-delta', *path])} ") for line in shown)
+
+
+def test_options_that_commands_share_are_shown_in_the_order_of_their_group() -> None:
+    shown = CliRunner().invoke(cli, ["topics", "list", "--help"]).stdout
+    names = re.findall(r"^  (--[\w-]+)", shown.partition("\nGlobal options:\n")[0], re.MULTILINE)
+    assert names == ["--filter", "--sort-by", "--page-size", "--limit", "--uri", "--help"]
 
 
 @pytest.mark.parametrize(("path", "example"), EXAMPLES, ids=str)
