@@ -95,7 +95,10 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_push_calls",
         "server_partial_updates",
     ),
-    "server/name_lookups.py": ("server_name_lookups",),
+    "server/name_lookups.py": (
+        "rare_requests",
+        "server_name_lookups",
+    ),
     "server/push_endpoint.py": (
         "server_push_endpoint",
         "server_name_lookups",
@@ -106,7 +109,10 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "push_tokens",
     ),
     "server/push_requests.py": ("server_push_requests", "push_tokens", "server_push"),
-    "server/push_tokens.py": ("push_tokens",),
+    "server/push_tokens.py": (
+        "rare_requests",
+        "push_tokens",
+    ),
     "server/authorization.py": (
         "server_forwarding",
         "server_access",
@@ -165,6 +171,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "server/rest/encodings.py": ("rest_frameworks",),
     "server/rest/gateway.py": (
+        "rare_requests",
         "rare_server_moments",
         "server_rest",
         "rest_frameworks",
@@ -218,6 +225,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "console/security.py": ("console_security", "console_sessions"),
     "server/streams.py": (
+        "rare_requests",
         "suspended_processes",
         "server_rare_ends",
         "server_rims",
@@ -227,7 +235,10 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "server/iam_service.py": ("server_iam", "server_access"),
     "server/partial_updates.py": ("server_partial_updates",),
-    "server/rest/selection.py": ("rest_answers",),
+    "server/rest/selection.py": (
+        "rare_requests",
+        "rest_answers",
+    ),
     "console/pulling.py": (
         "rare_pages",
         "console_leased_batches",
