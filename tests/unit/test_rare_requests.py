@@ -96,7 +96,7 @@ def test_tokens_are_kept_for_so_many_audiences(
     tokens = PushTokens(PushKeys(tmp_path / "keys.json", now), "https://push.example.com", now)
     configs = [
         PushConfig("https://example.com/", oidc_token=OidcToken("push@example.com", f"of-{n}"))
-        for n in range(8)
+        for n in range(6)
     ]
     for each in configs:
         token = tokens.token(each)
