@@ -81,7 +81,7 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
     ),
     "policy/push_configs.py": ("push_configs",),
     "policy/push_window.py": ("push_window",),
-    "policy/table_configs.py": TABLE_WRITES,
+    "policy/table_configs.py": ("rare_values", *TABLE_WRITES),
     "policy/table_writes.py": ("decided", *TABLE_WRITES),
     "policy/redelivery.py": (
         "redelivery",

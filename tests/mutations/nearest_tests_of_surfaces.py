@@ -156,6 +156,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/ack_futures.py": ("server_seeks",),
     "server/publisher_service.py": ("server_answers",),
     "server/serve.py": (
+        "rare_requests",
         "push_tokens",
         "server_odd_calls",
         "server_answers",
