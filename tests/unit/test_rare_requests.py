@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import threading
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -16,11 +18,14 @@ pytest.importorskip("httpcore")
 
 from pubsub_delta import OidcToken, PushConfig
 from pubsub_delta.clock import UTC, ManualClock
-from pubsub_delta.server import push_tokens
+from pubsub_delta.server import push_tokens, serve
+from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.name_lookups import MOST_LOOKUPS, NameLookups
 from pubsub_delta.server.push_keys import PushKeys
 from pubsub_delta.server.push_tokens import PushTokens
 from pubsub_delta.server.rest import transcoding
+from pubsub_delta.server.serve import run
+from tests.unit.serving import LONG, MemoryStore, eventually, serving
 from tests.unit.serving_calls import NAME, Calls, running
 from tests.unit.serving_world import WorldBackend, served
 from tests.unit.test_server_rest import ask
@@ -58,7 +63,8 @@ def test_a_selection_that_is_not_whole_is_refused(fields: str) -> None:
 
 def test_a_stream_that_says_nothing_ends() -> None:
     async def nothing() -> AsyncIterator[Any]:
-        for each in ():
+        none: list[Any] = []
+        for each in none:
             yield each
 
     async def test(calls: Calls) -> None:
@@ -102,3 +108,50 @@ def test_tokens_are_kept_for_so_many_audiences(
         token = tokens.token(each)
         assert tokens.cached(each) == token
     assert sum(tokens.cached(each) is not None for each in configs) <= 3
+
+
+class Told:
+    """A server that counts what it is told by signals."""
+
+    def __init__(self, *, has_policy_file: bool) -> None:
+        self.has_policy_file = has_policy_file
+        self.reloads, self.stopped = 0, False
+
+    async def start(self, _: object) -> int:
+        asyncio.get_running_loop().call_later(0.05, os.kill, os.getpid(), signal.SIGHUP)
+        return 0
+
+    async def reload(self) -> None:
+        self.reloads += 1
+        os.kill(os.getpid(), signal.SIGHUP if self.reloads < 3 else signal.SIGTERM)
+
+    async def stop(self) -> None:
+        self.stopped = True
+
+
+@pytest.mark.usefixtures("hangups")
+@pytest.mark.parametrize(("has_policy_file", "reloads"), [(True, 3), (False, 0)])
+def test_a_hangup_reads_the_policy_again_and_ends_a_server_without_one(
+    has_policy_file: bool, reloads: int
+) -> None:
+    """ "After SIGHUP it reads its policy file again, if it has one. Else it ends." """
+    server: Any = Told(has_policy_file=has_policy_file)
+    asyncio.run(asyncio.wait_for(run(lambda: server, lambda _: None), LONG))
+    assert (server.reloads, server.stopped) == (reloads, True)
+
+
+def test_what_a_server_has_left_is_taken_over_though_the_first_attempt_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The store may not be written for a while: the next look tries again."""
+    looks: list[int] = []
+
+    async def take_over(_: Hub) -> None:
+        looks.append(1)
+        if len(looks) < 3:
+            raise OSError("no space is left")
+
+    monkeypatch.setattr(Hub, "take_over", take_over)
+    monkeypatch.setattr(serve, "TAKE_OVER_SECONDS", 0.02)
+    with serving(MemoryStore()):
+        eventually(lambda: len(looks) > 4)
