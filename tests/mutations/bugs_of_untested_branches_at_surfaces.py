@@ -179,4 +179,11 @@ BUGS_OF_UNTESTED_BRANCHES_AT_SURFACES = (
         "    except (ValueError, RecursionError) as error:\n        yield Record",
         "    except ValueError as error:\n        yield Record",
     ),
+    Bug(
+        "dry-run-removes-commits",
+        "maintain --dry-run removes the old commits of topics.",
+        "delivery/discard.py",
+        "    if dry_run:\n        return len(old)",
+        "    if dry_run and not old:\n        return len(old)",
+    ),
 )

@@ -40,6 +40,7 @@ NEAREST_OF_DELIVERY: dict[str, tuple[str, ...]] = {
         "lanes/test_table_reasons",
     ),
     "delivery/discard.py": (
+        "lanes/test_rare_damage",
         "retention_job",
         "expired_snapshots",
         "races",
