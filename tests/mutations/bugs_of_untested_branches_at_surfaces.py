@@ -186,4 +186,11 @@ BUGS_OF_UNTESTED_BRANCHES_AT_SURFACES = (
         "    if dry_run:\n        return len(old)",
         "    if dry_run and not old:\n        return len(old)",
     ),
+    Bug(
+        "long-number-is-told-with-pythons-advice",
+        "Who publishes a number of 5,000 digits is told to call sys.set_int_max_str_digits().",
+        "policy/schemas/json_data.py",
+        "    except (json.JSONDecodeError, NotStrict) as error:",
+        "    except ValueError as error:",
+    ),
 )

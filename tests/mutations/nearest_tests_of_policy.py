@@ -113,7 +113,7 @@ NEAREST_OF_POLICY: dict[str, tuple[str, ...]] = {
     ),
     "policy/schemas/avro_resolution.py": ("schema_logical_types", "schema_typing"),
     "policy/schemas/validation.py": ("schema_typing", "schema_publishing"),
-    "policy/schemas/json_data.py": ("schema_avro", "schema_protobuf"),
+    "policy/schemas/json_data.py": ("rare_values", "schema_avro", "schema_protobuf"),
     "policy/schemas/protobuf.py": ("schema_protobuf",),
     "policy/schemas/protobuf_json.py": (
         "rare_values",

@@ -200,3 +200,13 @@ def test_a_message_of_protobuf_is_an_object_of_json(within: str, value: str) -> 
         validate(within % value)
     assert "object is not iterable" not in str(told.value)
     validate(within % "{}")
+
+
+@pytest.mark.parametrize("type_", ["double", "long"])
+def test_a_number_of_too_many_digits_is_told_as_one(type_: str) -> None:
+    """An error tells what is wrong and what is accepted, and not how to set up Python."""
+    record = {"type": "record", "name": "A", "fields": [{"name": "n", "type": type_}]}
+    given = f'{{"n": {"7" * 5_000}}}'
+    with pytest.raises(InvalidArgument, match="a number has too many digits") as told:
+        InMemory().store.validate_message(given, "JSON", type="AVRO", definition=json.dumps(record))
+    assert "sys." not in str(told.value)
