@@ -14,6 +14,7 @@ from pathlib import PurePath
 CSV, JSON = "csv", "json"
 _KINDS = {".csv": CSV, ".json": JSON, ".jsonl": JSON, ".ndjson": JSON}
 _LONGEST_FIELD = 10_000_000
+_DECODER = json.JSONDecoder(parse_int=str)  # Python converts no more than 4,300 digits
 BOM = "\ufeff"
 """The byte order mark, which programs on Windows write before a text."""
 
@@ -138,25 +139,25 @@ def _of_array(data: bytes) -> Iterator[Record]:
     """Yield the elements of an array; what is no array is one bad record."""
     try:
         text = data.decode("utf-8")
-        found = json.loads(text)
+        found = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         yield Record(f"line {error.lineno}", data, f"it is not a JSON array: {error.msg}")
         return
     except (ValueError, RecursionError) as error:
         yield Record("line 1", data, f"it is not a JSON array: {error}")
         return
-    decoder, at = json.JSONDecoder(), text.index("[") + 1
+    at = text.index("[") + 1
     for element in range(1, len(found) + 1):
         while text[at] in " \t\r\n,":
             at += 1
-        _, end = decoder.raw_decode(text, at)
+        _, end = _DECODER.raw_decode(text, at)
         yield _object(f"element {element}", text[at:end].encode())
         at = end
 
 
 def _object(place: str, data: bytes) -> Record:
     try:
-        found = json.loads(data.decode("utf-8"))
+        found = _DECODER.decode(data.decode("utf-8"))
     except json.JSONDecodeError as error:
         return Record(place, data, f"it is not JSON: {error.msg} at character {error.pos + 1}")
     except (ValueError, RecursionError) as error:

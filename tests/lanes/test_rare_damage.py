@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pubsub_delta import ManualClock, PubSub
+from pubsub_delta import ManualClock, PubSub, SystemClock
 from pubsub_delta.errors import DataLoss, FailedPrecondition
 from pubsub_delta.tables.lanes.direct.table_snapshots import _positions_of
 from tests.lanes.table_world import require
@@ -57,3 +57,18 @@ def test_positions_without_statistics_may_be_any(tmp_path: Path) -> None:
         path = tmp_path / name
         pq.write_table(rows, path, write_statistics=has_statistics)
         assert _positions_of(pq.ParquetFile(path), 0) == found
+
+
+def test_a_dry_run_tells_how_many_commits_would_go_and_removes_none(tmp_path: Path) -> None:
+    """ "`dry_run`: do nothing, and tell what would be done": a log that is cut stays cut."""
+    clock = ManualClock(SystemClock().now())
+    store = PubSub(None, str(tmp_path / "store"), clock=clock)
+    store.create_topic(TOPIC)
+    for _ in range(3):
+        store.publish(TOPIC, [b"a"])
+    log = tmp_path / "store" / "messages" / store.get_topic(TOPIC).uid / "_delta_log"
+    before = sorted(each.name for each in log.iterdir())
+    clock.advance(10 * 86_400)
+    told = store.maintain(dry_run=True, log_retention="1d")
+    assert list(told.forgotten.values()) == [3]
+    assert sorted(each.name for each in log.iterdir()) == before

@@ -284,4 +284,107 @@ BUGS_OF_UNTESTED_BRANCHES = (
         "    except (pa.ArrowException, NotImplementedError):",
         "    except NotImplementedError:",
     ),
+    Bug(
+        "deleted-topic-has-no-label",
+        "Metrics of a deleted topic's subscription have an empty label.",
+        "operations/metrics.py",
+        '        return {"topic": DELETED_TOPIC}',
+        '        return {"topic": ""}',
+    ),
+    Bug(
+        "snapshots-are-not-measured",
+        "The metrics of a store lack its snapshots.",
+        "operations/metrics.py",
+        "        yield partial(_of_name, measurement, snapshot.name)",
+        "        if snapshot.labels:\n"
+        "            yield partial(_of_name, measurement, snapshot.name)",
+    ),
+    Bug(
+        "name-of-another-collection-is-not-found",
+        "Who asks for metrics of a schema is told to create it.",
+        "operations/metrics.py",
+        '    if kind not in ("", "subscriptions", "topics", "snapshots"):',
+        "    if kind is None:",
+    ),
+    Bug(
+        "topic-without-a-sample-has-no-bytes",
+        "A topic whose last commits are no publishes is told as empty.",
+        "tables/messages/sizes.py",
+        "        if mean is None:\n            return Measured(self._messages.byte_count())",
+        "        if mean is None:\n            return Measured(0, is_estimate=True)",
+    ),
+    Bug(
+        "refused-publish-is-in-doubt",
+        "A publish that the storage refuses is told as one that may have landed.",
+        "tables/messages/messages.py",
+        "        if isinstance(error, StorageRefused):\n            return False",
+        "        if isinstance(error, KeyError):\n            return False",
+    ),
+    Bug(
+        "policy-that-stays-is-told-as-an-error",
+        "A dead-letter policy is stored, and told as failed.",
+        "operations/administer.py",
+        "        except Exception as failed:\n"
+        "            raise Unknown(\n"
+        '                "dead_letter_policy: it is',
+        "        except KeyError as failed:\n"
+        "            raise Unknown(\n"
+        '                "dead_letter_policy: it is',
+    ),
+    Bug(
+        "unexpected-error-has-no-reply",
+        "A client of REST gets no reply after an error that nobody expected.",
+        "server/rest/gateway.py",
+        '        except Exception as error:\n            logger.error("%s %s failed',
+        '        except OSError as error:\n            logger.error("%s %s failed',
+    ),
+    Bug(
+        "selection-may-end-too-early",
+        "fields=topics(name is answered as if it were whole.",
+        "server/rest/selection.py",
+        '            if not self._next(")"):',
+        '            if not self._next(")") and self.tokens:',
+    ),
+    Bug(
+        "stream-that-says-nothing-is-an-error",
+        "A stream that ends before its first request is an AttributeError.",
+        "server/streams.py",
+        "        if first is None:\n            return",
+        "        if first is None and requests is None:\n            return",
+    ),
+    Bug(
+        "lookup-without-a-thread-takes-a-place",
+        "A process that was out of threads for a while looks no name up any more.",
+        "server/name_lookups.py",
+        "            _threads.release()\n            raise",
+        "            raise",
+    ),
+    Bug(
+        "tokens-are-kept-for-ever",
+        "A server keeps a token of every audience that it has ever pushed to.",
+        "server/push_tokens.py",
+        "        if len(self._signed) >= _MAX_TOKENS:",
+        "        if len(self._signed) > 2 * _MAX_TOKENS:",
+    ),
+    Bug(
+        "older-log-of-a-topic-is-not-noticed",
+        "A topic's table was replaced by an older copy, and its next messages are passed over.",
+        "tables/messages/commits.py",
+        "        if behind < 0:\n            raise DataLoss(",
+        "        if behind < -9:\n            raise DataLoss(",
+    ),
+    Bug(
+        "deletion-vectors-are-not-noticed",
+        "Rows that are deleted by a vector are delivered.",
+        "tables/lanes/direct/table_snapshots.py",
+        "        if protocol.min_reader_version > 1:",
+        "        if protocol.min_reader_version > 3:",
+    ),
+    Bug(
+        "row-group-without-statistics-has-no-positions",
+        "Messages of a file without statistics are passed over.",
+        "tables/lanes/direct/table_snapshots.py",
+        "    return 0, 2**63 - 1\n",
+        "    return 0, 0\n",
+    ),
 )

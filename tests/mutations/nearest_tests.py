@@ -14,7 +14,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
     **NEAREST_OF_DELIVERY,
     **NEAREST_OF_POLICY,
     **NEAREST_OF_THE_REGISTRY,
-    "delivery/surveys.py": ("survey", "missing_statistics"),
     "operations/find.py": (
         "find",
         "wrong_arguments",
@@ -69,6 +68,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/lanes/direct/merging.py": ("looks", "lanes/test_added_columns", "lanes/test_direct"),
     "tables/lanes/direct/table_snapshots.py": (
+        "lanes/test_rare_damage",
         "looks",
         "lanes/test_direct",
         "lanes/test_reads_on_disk",
@@ -108,13 +108,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "session_end.py": ("session_end", "spark_errors", "session_settings"),
     "operations/iam.py": ("server_iam",),
-    "delivery/table_subscriptions.py": TABLE_WRITES,
-    "delivery/table_writes.py": (
-        "lanes/test_rare_tables",
-        *TABLE_WRITES,
-        "lanes/test_table_ended",
-        "lanes/test_table_reasons",
-    ),
     "tables/json_values.py": ("rare_values", "target_rows", *TABLE_WRITES),
     "tables/target_rows.py": (
         "lanes/test_rare_tables",
@@ -137,6 +130,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "wrong_arguments",
     ),
     "operations/administer.py": (
+        "rare_measurements",
         "lanes/test_shown_subscriptions",
         "protocol/test_outages",
         "lanes/test_table_writes",
@@ -165,15 +159,13 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "maintenance_problems",
         "wrong_arguments",
     ),
-    "delivery/discard.py": (
-        "retention_job",
-        "expired_snapshots",
-        "races",
-        "races_with_retention",
-        "cleaned_logs",
-    ),
     "operations/read.py": ("as_of",),
-    "operations/metrics.py": ("metrics_of_a_store", "update_calls", "lanes/test_damaged_metrics"),
+    "operations/metrics.py": (
+        "rare_measurements",
+        "metrics_of_a_store",
+        "update_calls",
+        "lanes/test_damaged_metrics",
+    ),
     "operations/views.py": ("views",),
     "operations/publish.py": (
         "wrong_arguments",
@@ -189,7 +181,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_known_commits",
         "lanes/test_pickling",
     ),
-    "delivery/message_rows.py": ("rare_values", "arrow_from_elsewhere", "publish_calls"),
     "tables/arrow_types.py": ("arrow_from_elsewhere",),
     "operations/pull.py": (
         "reading_leases",
@@ -220,16 +211,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "if_unchanged",
     ),
     "operations/survey.py": ("metrics_over_time", "survey", "wrong_arguments"),
-    "delivery/leases.py": ("reading_leases", "unreadable_messages", "tables_in_memory"),
-    "delivery/unreadable.py": ("unreadable_messages",),
-    "delivery/sources.py": (
-        "successors",
-        "restored",
-        "tables_in_memory",
-        "snapshot_calls",
-        "races_with_retention",
-    ),
-    "delivery/schemas.py": ("changed_at_that_moment", "schema_publishing", "schema_calls"),
     "operations/schemas.py": (
         "changed_at_that_moment",
         "schema_calls",
@@ -261,6 +242,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/ack_state/tables.py": ("tables_in_memory", "lanes/test_ack_states"),
     "tables/lanes/locks.py": ("locks",),
     "tables/messages/messages.py": (
+        "rare_measurements",
         "protocol/test_outages",
         "tables_in_memory",
         "cleaned_logs",
@@ -321,6 +303,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
     "tables/messages/commits.py": (
+        "lanes/test_rare_damage",
         "rare_values",
         "topic_history",
         "publish_calls",
@@ -356,7 +339,12 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/direct/storage.py": ("lanes_choice",),
     "tables/lanes/retries.py": ("protocol/test_outages", "storage_failures", "swaps"),
     "tables/lanes/storage_errors.py": ("storage_failures", "lanes/test_failing_disks"),
-    "tables/messages/sizes.py": ("publish_calls", "find", "metrics_of_a_store"),
+    "tables/messages/sizes.py": (
+        "rare_measurements",
+        "publish_calls",
+        "find",
+        "metrics_of_a_store",
+    ),
     "tables/typed.py": ("tables_in_memory", "schema_typing"),
     "tables/schemas.py": ("lanes/test_tables", "lanes/test_table_ended"),
     "addresses.py": ("server_listening", "console_security", "cli_endpoint_reached"),

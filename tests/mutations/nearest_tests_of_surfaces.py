@@ -34,12 +34,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "console/forms.py": ("console_form_values", "console_forms", "console_security"),
     "console/leased_batches.py": ("console_leased_batches", "console_messages"),
     "console/measurements.py": ("console_lists", "started_threads", "console_mistakes"),
-    "console/lists.py": (
-        "console_lists",
-        "console_pages",
-        "console_columns",
-        "rare_pages",
-    ),
+    "console/lists.py": ("console_lists", "console_pages", "console_columns", "rare_pages"),
     "console/message_page.py": (
         "console_schemas",
         "console_messages",
@@ -99,11 +94,15 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
         "server_push_calls",
         "server_partial_updates",
     ),
-    "server/name_lookups.py": ("server_name_lookups",),
+    "server/name_lookups.py": ("rare_requests", "server_name_lookups"),
     "server/push_endpoint.py": ("server_push_endpoint", "server_name_lookups", "server_push"),
     "server/push_keys.py": ("rare_server_moments", "push_tokens"),
     "server/push_requests.py": ("server_push_requests", "push_tokens", "server_push"),
-    "server/push_tokens.py": ("push_tokens", "suspended_processes"),
+    "server/push_tokens.py": (
+        "push_tokens",
+        "suspended_processes",
+        "rare_requests",
+    ),
     "server/authorization.py": (
         "server_forwarding",
         "server_access",
@@ -148,6 +147,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     "server/ack_futures.py": ("server_seeks", "server_leases", "acks_of_one_call"),
     "server/publisher_service.py": ("server_answers",),
     "server/serve.py": (
+        "rare_requests",
         "push_tokens",
         "server_odd_calls",
         "server_answers",
@@ -163,6 +163,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "server/rest/encodings.py": ("rest_frameworks",),
     "server/rest/gateway.py": (
+        "rare_requests",
         "rare_server_moments",
         "server_rest",
         "rest_frameworks",
@@ -217,6 +218,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "console/security.py": ("console_security", "console_sessions"),
     "server/streams.py": (
+        "rare_requests",
         "suspended_processes",
         "server_rare_ends",
         "server_rims",
@@ -226,7 +228,7 @@ NEAREST_OF_SURFACES: dict[str, tuple[str, ...]] = {
     ),
     "server/iam_service.py": ("server_iam", "server_access"),
     "server/partial_updates.py": ("server_partial_updates",),
-    "server/rest/selection.py": ("rest_answers",),
+    "server/rest/selection.py": ("rare_requests", "rest_answers"),
     "console/pulling.py": (
         "rare_pages",
         "console_leased_batches",

@@ -193,3 +193,20 @@ def test_what_is_written_as_csv_is_read_as_it_was(rows: list[tuple[str, str]]) -
     found: list[Record] = list(records(lines, "csv"))
     assert [json.loads(each.data) for each in found] == [{"a": a, "b": b} for a, b in rows]
     assert [each.place for each in found] == [f"line {n}" for n in range(2, len(rows) + 2)]
+
+
+@pytest.mark.parametrize("written", ["%s", "[%s]", "[{}, %s]"])
+def test_a_number_of_any_length_arrives_as_it_stands(written: str) -> None:
+    """ "Values are kept as text, and not parsed as numbers": JSON bounds no number's digits."""
+    one = f'{{"digits": {"7" * 5_000}}}'
+    found = list(records([(written % one).encode()], "json"))
+    assert found[-1].wrong is None
+    assert found[-1].data == one.encode()
+
+
+@pytest.mark.parametrize("data", [b"[" * 100_000, b'{"a":' * 100_000, b"[\xff]", b'{"a": "\xff"}'])
+def test_what_is_nested_too_deeply_or_no_text_is_one_bad_record(data: bytes) -> None:
+    (found,) = records([data], "json")
+    assert (found.place, found.data) == ("line 1", data)
+    assert found.wrong is not None
+    assert found.wrong.startswith("it is not ")

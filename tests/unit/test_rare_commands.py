@@ -16,7 +16,8 @@ from pubsub_delta.errors import DataLoss, InvalidArgument
 from pubsub_delta.tables.layout import layout_of
 from tests.unit.builders import START
 from tests.unit.in_memory import TOPIC, InMemory
-from tests.unit.test_cli_listings import names
+from tests.unit.test_cli_arguments import run
+from tests.unit.test_cli_listings import Paged, names
 from tests.unit.test_cli_transforms import made
 
 
@@ -34,6 +35,10 @@ def test_a_list_is_sorted_by_what_it_does_not_show() -> None:
     """gcloud: "--sort-by: comma-separated list of resource field key names to sort by"."""
     assert names("--sort-by=~messageRetentionDuration,~labels.env")[0] == ["b2", "a1", "c3"]
     assert names("--sort-by=labels.env,~name")[0] == ["c3", "a1", "b2"]
+    for key, found in (("labels.env", ["a1", "c3", "b2"]), ("~labels.env", ["b2", "a1", "c3"])):
+        format_ = "--format=table[no-heading](name.basename())"
+        shown = run(Paged(), "topics", "list", f"--sort-by={key}", format_)
+        assert shown.stdout.split() == found
 
 
 def test_map_reaches_into_lists_of_lists() -> None:

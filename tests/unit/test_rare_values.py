@@ -13,6 +13,7 @@ import pytest
 from pubsub_delta import TableConfig
 from pubsub_delta.errors import DataLoss, InvalidArgument
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.table_configs import check_table_config
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.table_config import TableState
 from pubsub_delta.tables.layout import layout_of
@@ -71,6 +72,18 @@ def test_a_store_in_a_catalog_has_no_tables_without_a_root() -> None:
         TableLocations(layout_of("main.pubsub"), None).path("shop.orders")
     assert told.value.state is TableState.PERMISSION_DENIED
     assert TableLocations(layout_of("main.pubsub"), "/t").path("shop.orders") == "/t/shop/orders"
+
+
+@pytest.mark.parametrize(
+    ("given", "table"),
+    [("shop:sales.orders", "shop.sales.orders"), ("shop.sales.orders", "shop.sales.orders")],
+)
+def test_a_table_may_be_named_as_gclouds_help_names_it(given: str, table: str) -> None:
+    """gcloud: --bigquery-table=PROJECT:DATASET.TABLE names the same table as with a dot."""
+    no_others: dict[str, Any] = {"push_config": None, "enable_exactly_once_delivery": False}
+    found = check_table_config(TableConfig(given), **no_others)
+    assert found is not None
+    assert found.table == table
 
 
 def test_positions_that_are_all_missing_are_held_by_no_set_of_many_runs() -> None:
@@ -187,3 +200,13 @@ def test_a_message_of_protobuf_is_an_object_of_json(within: str, value: str) -> 
         validate(within % value)
     assert "object is not iterable" not in str(told.value)
     validate(within % "{}")
+
+
+@pytest.mark.parametrize("type_", ["double", "long"])
+def test_a_number_of_too_many_digits_is_told_as_one(type_: str) -> None:
+    """An error tells what is wrong and what is accepted, and not how to set up Python."""
+    record = {"type": "record", "name": "A", "fields": [{"name": "n", "type": type_}]}
+    given = f'{{"n": {"7" * 5_000}}}'
+    with pytest.raises(InvalidArgument, match="a number has too many digits") as told:
+        InMemory().store.validate_message(given, "JSON", type="AVRO", definition=json.dumps(record))
+    assert "sys." not in str(told.value)

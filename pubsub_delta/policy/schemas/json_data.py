@@ -14,6 +14,10 @@ MOST_LEVELS = 300
 """The depth of nested arrays and objects."""
 
 
+class NotStrict(ValueError):
+    """JSON that other readers refuse, or read as something else."""
+
+
 def read_json(data: bytes) -> Any:
     """Parse JSON; SchemaMismatch for invalid JSON, or an object with a repeated field."""
     try:
@@ -24,8 +28,10 @@ def read_json(data: bytes) -> Any:
         raise SchemaMismatch(f"invalid UTF-8 ({error.reason} at byte {error.start})") from None
     except RecursionError:
         raise SchemaMismatch("it is nested too deeply") from None
-    except ValueError as error:
+    except (json.JSONDecodeError, NotStrict) as error:
         raise SchemaMismatch(f"invalid JSON: {error}") from None
+    except ValueError:  # of Python's own limit
+        raise SchemaMismatch("a number has too many digits") from None
     if data.count(b"[") + data.count(b"{") > MOST_LEVELS:
         _check_levels(value)
     return value
@@ -47,14 +53,14 @@ def _check_levels(value: Any) -> None:
 
 
 def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the members of an object; ValueError for a repeated name, of which one would count."""
+    """Return the members of an object; NotStrict for a repeated name, of which one would count."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} appears twice in an object")
+        raise NotStrict(f"{twice!r} appears twice in an object")
     return found
 
 
 def _no_constant(text: str) -> Any:
-    raise ValueError(f"{text} is not a JSON number")
+    raise NotStrict(f"{text} is not a JSON number")
