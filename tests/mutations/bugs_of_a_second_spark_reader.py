@@ -51,4 +51,25 @@ BUGS_OF_A_SECOND_SPARK_READER = (
         '        if (setting_of(self.spark, _PATHS, "true") or "").strip().lower() == "false":\n',
         "        if False:\n",
     ),
+    Bug(
+        "full-disk-of-an-output",
+        "A job whose output is on a full disk ends in a traceback, and is not to be tried again.",
+        "jobs/outputs.py",
+        "        if why is None or isinstance(error, PubSubError):\n",
+        "        if error:\n",
+    ),
+    Bug(
+        "full-disk-beside-the-text",
+        "A full disk is told only where Spark's text has the cause in it.",
+        "jobs/outputs.py",
+        '        error = getattr(error, "_cause", None) or error.__cause__',
+        "        error = error.__cause__",
+    ),
+    Bug(
+        "full-disk-of-bad-records",
+        "A job whose bad records are on a full disk ends in a traceback.",
+        "jobs/set_aside.py",
+        '    with translating_outages("--bad-records", path):\n',
+        "    if True:\n",
+    ),
 )
