@@ -72,4 +72,18 @@ BUGS_OF_A_SECOND_SPARK_READER = (
         '    with translating_outages("--bad-records", path):\n',
         "    if True:\n",
     ),
+    Bug(
+        "table-of-a-view-is-gone",
+        "Of a view whose table is gone it is not told which table to restore.",
+        "tables/lanes/spark/views.py",
+        "        columns = _columns_of(self._spark, query, subject.resource)\n",
+        '        columns = _columns_of(self._spark, query, "a view")\n',
+    ),
+    Bug(
+        "table-of-a-typed-view-is-gone",
+        "Of a view with fields whose table is gone it is not told which table to restore.",
+        "tables/lanes/spark/views.py",
+        "            with translating_errors(subject.resource):\n",
+        '            with translating_errors("a view"):\n',
+    ),
 )
