@@ -86,4 +86,15 @@ BUGS_OF_A_SECOND_SPARK_READER = (
         "            with translating_errors(subject.resource):\n",
         '            with translating_errors("a view"):\n',
     ),
+    Bug(
+        "text-of-no-data-is-null",
+        "A message without data that a DataFrame published has no text in SQL, and others have.",
+        "tables/lanes/spark/views.py",
+        "CAST(coalesce(data, X'') AS STRING)",
+        "CAST(data AS STRING)",
+        needs_spark=(
+            "tests/delta/test_views.py"
+            "::test_a_message_without_data_has_an_empty_text_however_it_was_published",
+        ),
+    ),
 )

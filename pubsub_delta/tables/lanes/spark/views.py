@@ -43,7 +43,7 @@ _NO_VIEWS = re.compile(r"does not support views|MISSING_CATALOG_ABILITY|CATALOG_
 _MESSAGE = {
     "message_id": "CAST(position AS STRING)",
     "publish_time": "publish_time",
-    "text": "try_validate_utf8(CAST(data AS STRING))",
+    "text": "try_validate_utf8(CAST(coalesce(data, X'') AS STRING))",
     "data": "coalesce(data, X'')",
     "attributes": "coalesce(attributes, CAST(map() AS MAP<STRING, STRING>))",
     "ordering_key": "coalesce(ordering_key, '')",
