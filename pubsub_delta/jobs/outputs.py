@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -10,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
 
-from pubsub_delta import FailedPrecondition, InvalidArgument
+from pubsub_delta import FailedPrecondition, InvalidArgument, PubSubError, Unavailable
 from pubsub_delta.jobs import sources, terminal
 from pubsub_delta.jobs.option_groups import options
 
@@ -23,6 +25,39 @@ this append began. It has written nothing then, and succeeds when it is made aga
 """
 _NO_TABLE_THERE = re.compile(r"\[DELTA_CANNOT_CREATE_LOG_PATH\][^\n]*")
 """Delta's error for a file, or for a folder that may not be written, in the place of a table."""
+
+
+_OUTAGE = re.compile(
+    r"No space left on device|Disk quota exceeded|Too many open files|Input/output error"
+    r"|java\.net\.(?:ConnectException|UnknownHostException|NoRouteToHostException"
+    r"|SocketException|SocketTimeoutException)(?:: [^\n]*)?"
+    r"|Unable to execute HTTP request[^\n]*|Status Code: (?:429|50[0234])[^\n]*"
+    r"|ipc\.StandbyException[^\n]*"
+)
+"""What Spark says of a storage that is full, away or busy, somewhere among the causes."""
+
+
+@contextmanager
+def translating_outages(option: str, place: str) -> Iterator[None]:
+    """Raise Unavailable if a storage is full, away or busy: a later run can succeed.
+
+    It is that of the place, or of what is read for it.
+    """
+    try:
+        yield
+    except Exception as error:  # Spark hands on an error of Java, which has no class in Python
+        why = _OUTAGE.search("\n".join(_texts(error)))
+        if why is None or isinstance(error, PubSubError):
+            raise
+        raise Unavailable(
+            f"{option}: {place!r} cannot be written now ({why[0][:300]}); try again later"
+        ) from error
+
+
+def _texts(error: BaseException | None) -> Iterator[str]:
+    while error is not None:
+        yield str(error)
+        error = getattr(error, "_cause", None) or error.__cause__  # PySpark has causes of its own
 
 
 def _lost_a_race(error: BaseException) -> bool:
@@ -101,9 +136,9 @@ def append(
 
     Several jobs may append to one table where its storage keeps writers apart, which a local disk
     does not. Each may be the one that creates it. InvalidArgument if the table has other columns,
-    or cannot be written. FailedPrecondition if Delta would skip the rows, which are acknowledged
-    afterwards. ``merge_schema``: whether the table gets columns that it does not have; None where
-    the job has no such option.
+    or cannot be written; Unavailable if its storage is full or away. FailedPrecondition if Delta
+    would skip the rows, which are acknowledged afterwards. ``merge_schema``: whether the table gets
+    columns that it does not have; None where the job has no such option.
     """
     if "txnVersion" not in options:  # else it goes before a transaction of the session
         _check_transaction(rows.sparkSession)
@@ -111,10 +146,13 @@ def append(
     if merge_schema:
         options["mergeSchema"] = True
     try:
-        _append(rows, output, options)
+        with translating_outages("--output", output):
+            _append(rows, output, options)
     except AnalysisException as error:
         hint = "; --merge-schema adds columns that the table does not have" if may_merge else ""
         raise _cannot_be_written(output, sources.first_line(error) + hint) from None
+    except PubSubError:
+        raise
     except Exception as error:  # Spark hands on an error of Java, which has no class in Python
         refused = _NO_TABLE_THERE.search(str(error))
         if refused is None:

@@ -9,6 +9,7 @@ from typing import Protocol
 from pyspark.sql import Column, DataFrame
 
 from pubsub_delta import FailedPrecondition, NotFound, PubSub
+from pubsub_delta.jobs.outputs import translating_outages
 from pubsub_delta.jobs.records import Records
 
 
@@ -53,4 +54,5 @@ def prepare(
 
 def add_to(path: str, records: Records) -> None:
     """Add the bad ones of records to the JSON files of a directory."""
-    records.bad.coalesce(1).write.mode("append").json(path)
+    with translating_outages("--bad-records", path):
+        records.bad.coalesce(1).write.mode("append").json(path)

@@ -70,6 +70,18 @@ def test_a_topic_and_a_backlog_are_found_by_name_in_a_schema(
     assert as_of == (int(now * 1_000_000),)
 
 
+def test_a_message_without_data_has_an_empty_text_however_it_was_published(
+    store: PubSub, ask: Ask
+) -> None:
+    """ "`text`: the data as text, null where it is none in UTF-8"; a DataFrame stores a null."""
+    rows = store.spark.sql("SELECT map('by', 'frame') AS attributes")
+    store.publish("orders", rows)
+    store.publish("orders", [Message(attributes={"by": "list"})])
+    store.create_views(temporary=True)
+    empty = "SELECT attributes['by'], data FROM orders WHERE text = ''"
+    assert ask(empty) == [("frame", b""), ("list", b"")]
+
+
 def test_a_temporary_backlog_is_as_it_was_until_the_views_are_made_again(
     store: PubSub, ask: Ask
 ) -> None:

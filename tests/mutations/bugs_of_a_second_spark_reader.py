@@ -51,4 +51,50 @@ BUGS_OF_A_SECOND_SPARK_READER = (
         '        if (setting_of(self.spark, _PATHS, "true") or "").strip().lower() == "false":\n',
         "        if False:\n",
     ),
+    Bug(
+        "full-disk-of-an-output",
+        "A job whose output is on a full disk ends in a traceback, and is not to be tried again.",
+        "jobs/outputs.py",
+        "        if why is None or isinstance(error, PubSubError):\n",
+        "        if error:\n",
+    ),
+    Bug(
+        "full-disk-beside-the-text",
+        "A full disk is told only where Spark's text has the cause in it.",
+        "jobs/outputs.py",
+        '        error = getattr(error, "_cause", None) or error.__cause__',
+        "        error = error.__cause__",
+    ),
+    Bug(
+        "full-disk-of-bad-records",
+        "A job whose bad records are on a full disk ends in a traceback.",
+        "jobs/set_aside.py",
+        '    with translating_outages("--bad-records", path):\n',
+        "    if True:\n",
+    ),
+    Bug(
+        "table-of-a-view-is-gone",
+        "Of a view whose table is gone it is not told which table to restore.",
+        "tables/lanes/spark/views.py",
+        "        columns = _columns_of(self._spark, query, subject.resource)\n",
+        '        columns = _columns_of(self._spark, query, "a view")\n',
+    ),
+    Bug(
+        "table-of-a-typed-view-is-gone",
+        "Of a view with fields whose table is gone it is not told which table to restore.",
+        "tables/lanes/spark/views.py",
+        "            with translating_errors(subject.resource):\n",
+        '            with translating_errors("a view"):\n',
+    ),
+    Bug(
+        "text-of-no-data-is-null",
+        "A message without data that a DataFrame published has no text in SQL, and others have.",
+        "tables/lanes/spark/views.py",
+        "CAST(coalesce(data, X'') AS STRING)",
+        "CAST(data AS STRING)",
+        needs_spark=(
+            "tests/delta/test_views.py"
+            "::test_a_message_without_data_has_an_empty_text_however_it_was_published",
+        ),
+    ),
 )

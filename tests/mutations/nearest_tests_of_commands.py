@@ -163,7 +163,7 @@ NEAREST_OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "jobs/publish.py": ("job_arguments", "delta/test_job_batches"),
     "jobs/create_views.py": ("job_arguments",),
     "jobs/option_groups.py": ("cli_help",),
-    "jobs/set_aside.py": ("delta/test_set_aside",),
+    "jobs/set_aside.py": ("job_outputs", "delta/test_set_aside"),
     "jobs/inputs.py": ("acceptance/test_job_inputs",),
     "jobs/readers.py": ("delta/test_readers",),
     "jobs/records.py": ("delta/test_readers",),

@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from pubsub_delta import FailedPrecondition, InvalidArgument
-from pubsub_delta.jobs import outputs
+from pubsub_delta import FailedPrecondition, InvalidArgument, Unavailable
+from pubsub_delta.jobs import outputs, set_aside
 
 WRITES = "spark.databricks.delta.write"
 
@@ -83,3 +83,57 @@ def test_a_refusal_names_no_option_that_the_job_does_not_have(
     with pytest.raises(InvalidArgument) as refused:
         outputs.append(rows, "bi.orders", **asked)
     assert str(refused.value).endswith(f"cannot be written: other columns{hint}")
+
+
+class OfJavaError(Exception):
+    """As Spark hands on an error of Java: its cause may stand in its text, or beside it."""
+
+    def __init__(self, text: str, cause: BaseException | None = None) -> None:
+        super().__init__(text)
+        self._cause = cause
+
+
+FULL = "java.io.IOException: No space left on device"
+OUTAGES = [
+    (
+        OfJavaError(f"[TASK_WRITE_FAILED] Task failed.\nCaused by: {FULL}"),
+        "No space left on device",
+    ),
+    (OfJavaError("[TASK_WRITE_FAILED] Task failed.", OfJavaError(FULL)), "No space left on device"),
+    (OfJavaError("java.net.ConnectException: Connection refused"), "Connection refused"),
+    (OfJavaError("AwsServiceException: (Service: S3, Status Code: 503)"), "Status Code: 503"),
+]
+
+
+class Failing:
+    """Rows and records whose writer fails."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+        self.sparkSession = self.bad = self.conf = self
+
+    def get(self, _: str, default: str) -> str:
+        return default
+
+    def coalesce(self, _: int) -> Failing:
+        return self
+
+    @property
+    def write(self) -> Any:
+        raise self.error
+
+
+@pytest.mark.parametrize(("error", "why"), OUTAGES, ids=["text", "cause", "away", "busy"])
+def test_a_storage_that_is_full_or_away_is_worth_another_run(error: Exception, why: str) -> None:
+    """docs/guide/jobs.md: 75, "the storage is full or cannot be reached"; a traceback ended it."""
+    rows: Any = Failing(error)
+    with pytest.raises(Unavailable, match=f"--output: 'bi.orders' cannot be written now .*{why}"):
+        outputs.append(rows, "bi.orders", merge_schema=False)
+    with pytest.raises(Unavailable, match=f"--bad-records: './bad' cannot be written now .*{why}"):
+        set_aside.add_to("./bad", rows)
+
+
+def test_another_error_of_a_write_is_handed_on() -> None:
+    rows: Any = Failing(OfJavaError("java.lang.ArithmeticException: / by zero"))
+    with pytest.raises(OfJavaError):
+        outputs.append(rows, "bi.orders")

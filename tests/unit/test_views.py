@@ -103,6 +103,38 @@ def test_a_table_that_is_damaged_is_told_of_its_view_alone(why: DataLoss) -> Non
     assert make(place) == f"refused: {why}"
 
 
+AnalysisException: Any = vars(spark_views)["AnalysisException"]
+
+
+class Gone(AnalysisException):  # type: ignore[misc]
+    """As Spark tells that there is no table at the path of a topic's messages."""
+
+    def __init__(self) -> None:
+        Exception.__init__(self)
+
+    def __str__(self) -> str:
+        return "[PATH_NOT_FOUND]"
+
+    def getCondition(self) -> str:
+        return "PATH_NOT_FOUND"
+
+
+@pytest.mark.parametrize("typing", [None, "fields"])
+def test_a_view_whose_table_is_gone_names_the_resource_of_that_table(typing: Any) -> None:
+    """It told that a table of "a view" is gone, and to restore it from a copy."""
+
+    def sql(_: str) -> None:
+        raise Gone
+
+    session: Any = SimpleNamespace(sql=sql)
+    name = "projects/local/topics/orders"
+    subject = spark_views.ViewSubject(name, "topics", "u1", "topic")
+    with pytest.raises(TableMissing, match=f"^{name}: this table is gone, "):
+        spark_views.Views(session, None, "./store", "local").show(
+            "orders", subject, "its messages", typing, replace=False
+        )
+
+
 def test_a_backlog_that_no_text_can_say_leaves_the_view_as_it_was() -> None:
     place = Place({"orders": OURS})
     assert "too many pieces" in make(place, None)

@@ -43,7 +43,7 @@ _NO_VIEWS = re.compile(r"does not support views|MISSING_CATALOG_ABILITY|CATALOG_
 _MESSAGE = {
     "message_id": "CAST(position AS STRING)",
     "publish_time": "publish_time",
-    "text": "try_validate_utf8(CAST(data AS STRING))",
+    "text": "try_validate_utf8(CAST(coalesce(data, X'') AS STRING))",
     "data": "coalesce(data, X'')",
     "attributes": "coalesce(attributes, CAST(map() AS MAP<STRING, STRING>))",
     "ordering_key": "coalesce(ordering_key, '')",
@@ -143,12 +143,12 @@ class Views:
         identity = self._identity(name, subject.resource, self.digest(query, typing))
         comment = view_names.comment(identity)
         if typing is not None:
-            with translating_errors("a view"):
+            with translating_errors(subject.resource):
                 frame = typed(self._spark.sql(query), typing)
             self._show_frame(name, frame, comment, replace=replace)
             return
         how = ("OR REPLACE " if replace else "") + ("TEMPORARY " if self._schema is None else "")
-        columns = _columns_of(self._spark, query)
+        columns = _columns_of(self._spark, query, subject.resource)
         first = f"`{columns[0]}` COMMENT '{comment}'"
         listed = ", ".join([first, *(f"`{column}`" for column in columns[1:])])
         self._collect(f"CREATE {how}VIEW {self._identifier(name)} ({listed}) AS {query}")
@@ -198,8 +198,8 @@ def _telling_of_views(place: str) -> Iterator[None]:
         raise
 
 
-def _columns_of(spark: SparkSession, query: str) -> list[str]:
-    with translating_errors("a view"):
+def _columns_of(spark: SparkSession, query: str, resource: str) -> list[str]:
+    with translating_errors(resource):
         return spark.sql(query).columns
 
 
