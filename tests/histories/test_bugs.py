@@ -21,9 +21,9 @@ _SEEDS = "6"
 _CONFLICT = Bug(
     "conflict-taken-for-a-success",
     "A change of an ack state that lost its race is told as made.",
-    "tables/ack_state/states.py",
     "landed = commit_id in self._storage.read(uid).recent_commits",
     "landed = True",
+    file="tables/ack_state/states.py",
 )
 
 

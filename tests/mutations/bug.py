@@ -18,15 +18,16 @@ class Bug:
     """One change of one file under ``pubsub_delta/``.
 
     ``says``: what is wrong then. ``needs_spark``: the tests that show it where none without Spark
-    can, as pytest names them.
+    can, as pytest names them. ``file``: what is changed; ``bugs`` fills it in, since the file that
+    lists a bug is named like it.
     """
 
     name: str
     says: str
-    file: str
     original: str
     replacement: str
     needs_spark: tuple[str, ...] = ()
+    file: str = ""
 
     def path(self, root: Path) -> Path:
         """Return its file in the repository or in a copy of it."""

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.mutations.bug import Bug
+from tests.mutations.bugs import NEAREST
 from tests.mutations.check import check
 from tests.mutations.mutants import mutants
-from tests.mutations.nearest_tests import NEAREST
 
 BOOK_KEEPING = (
     "callbacks.py",
@@ -58,9 +58,7 @@ def main() -> int:
     asked = parser.parse_args()
     files = asked.files or default_files()
     if unknown := set(files) - NEAREST.keys():
-        parser.error(
-            f"tests/mutations/nearest_tests.py names no tests of {', '.join(sorted(unknown))}"
-        )
+        parser.error(f"tests/mutations/bugs/ names no tests of {', '.join(sorted(unknown))}")
     chosen = drawn(files, asked.seed, asked.count)
     if asked.only:
         chosen = [each for file in files for each in mutants(file) if each.name in asked.only]

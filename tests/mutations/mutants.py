@@ -70,7 +70,7 @@ def mutants_of(text: str, file: str) -> list[Bug]:
         place = start - source.rfind(b"\n", 0, start) - 1
         name = f"{Path(file).stem}-{line}-{place}-{end - start}-{_word(replacement)}"
         says = f"{file}:{line}: {before!r} becomes {replacement!r}."
-        found.append(Bug(name, says, file, text, changed))
+        found.append(Bug(name, says, text, changed, file=file))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.mutations.bug import LIBRARY, REPOSITORY, Bug
-from tests.mutations.nearest_tests import NEAREST
+from tests.mutations.bugs import NEAREST
 
 CLOSE = (
     "consumer_calls",
@@ -102,12 +102,9 @@ FAR_AWAY = (
 
 def nearest_tests(bug: Bug) -> list[str]:
     """Return the files with the nearest tests of a bug's module, examples in docstrings too."""
-    found = [
-        f"tests/{name}.py" if "/" in name else f"tests/unit/test_{name}.py"
-        for name in NEAREST[bug.file]
-    ]
+    found = NEAREST[bug.file]
     has_examples = ">>>" in bug.path(REPOSITORY).read_text(encoding="utf-8")
-    return [f"{LIBRARY}/{bug.file}", *found] if has_examples else found
+    return [f"{LIBRARY}/{bug.file}", *found] if has_examples else [*found]
 
 
 def other_tests(root: Path) -> list[str]:

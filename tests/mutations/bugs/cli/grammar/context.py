@@ -1,0 +1,12 @@
+"""The nearest tests of ``cli/grammar/context.py``, for mutants."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+NEAREST = (
+    "tests/unit/test_gcloud_listings.py",
+    "tests/unit/test_cli_values.py",
+)
+
+BUGS: tuple[Bug, ...] = ()

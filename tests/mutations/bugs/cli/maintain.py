@@ -1,0 +1,19 @@
+"""Seeded bugs of ``cli/maintain.py``."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+NEAREST = (
+    "tests/unit/test_cli_arguments.py",
+    "tests/unit/test_cli_usual_format.py",
+)
+
+BUGS = (
+    Bug(
+        "maintain-without-the-usual-format",
+        "maintain does not take the format of the settings file.",
+        "if app.settings.format:",
+        'if app.global_options.get("format"):',
+    ),
+)

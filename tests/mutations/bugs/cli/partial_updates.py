@@ -1,0 +1,16 @@
+"""Seeded bugs of ``cli/partial_updates.py``."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+NEAREST = ("tests/unit/test_cli_crossed_updates.py",)
+
+BUGS = (
+    Bug(
+        "command-updates-whatever-is-stored",
+        "A command that changes one label takes back those that others have set since its look.",
+        'else {"if_unchanged": stored}',
+        "else {}",
+    ),
+)

@@ -1,0 +1,9 @@
+"""The nearest tests of ``cli/push_options.py``, for mutants."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+NEAREST = ("tests/unit/test_cli_push.py",)
+
+BUGS: tuple[Bug, ...] = ()

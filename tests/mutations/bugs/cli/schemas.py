@@ -1,0 +1,13 @@
+"""The nearest tests of ``cli/schemas.py``, for mutants."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+NEAREST = (
+    "tests/unit/test_cli_schemas.py",
+    "tests/unit/test_cli_changed.py",
+    "tests/unit/test_cli_help.py",
+)
+
+BUGS: tuple[Bug, ...] = ()

@@ -1,0 +1,9 @@
+"""The nearest tests of ``cli/suggestions.py``, for mutants."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+NEAREST = ("tests/unit/test_cli_terminal.py",)
+
+BUGS: tuple[Bug, ...] = ()

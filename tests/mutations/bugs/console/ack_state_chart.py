@@ -1,0 +1,35 @@
+"""Seeded bugs of ``console/ack_state_chart.py``."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+NEAREST = ("tests/unit/test_console_ack_state_chart.py",)
+
+BUGS = (
+    Bug(
+        "position-axis-with-gaps",
+        "Positions that nobody was given take room in the chart.",
+        "number = min(self._before[place] + position - self._firsts[place], "
+        "self._before[place + 1])",
+        "number = position",
+    ),
+    Bug(
+        "an-axis-after-all-times",
+        "The chart of an ack state cannot be drawn to a time after the year 9999.",
+        "_DIGITS = 17\n",
+        "_DIGITS = 19\n",
+    ),
+    Bug(
+        "a-block-over-a-longer-one",
+        "A short block in an ack state's chart ends the group that a longer one began.",
+        "            end = max(end, last)\n",
+        "            end = last\n",
+    ),
+    Bug(
+        "a-chart-goes-back-to-the-whole",
+        "A chart of an ack state that is drawn anew shows all of its axis.",
+        "        return self.start is not None\n",
+        "        return False\n",
+    ),
+)

@@ -1,0 +1,20 @@
+"""Seeded bugs of ``console/application.py``."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+NEAREST = (
+    "tests/unit/test_console_pages.py",
+    "tests/unit/test_console_security.py",
+    "tests/unit/test_console_sessions.py",
+)
+
+BUGS = (
+    Bug(
+        "values-in-a-page-without-a-form",
+        "A page without a form says that what was typed is still in it.",
+        "Load its page again, and send it from there.",
+        "Your values are still in it.",
+    ),
+)

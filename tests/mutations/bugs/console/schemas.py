@@ -1,0 +1,19 @@
+"""Seeded bugs of ``console/schemas.py``."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+NEAREST = (
+    "tests/unit/test_console_schemas.py",
+    "tests/unit/test_console_columns.py",
+)
+
+BUGS = (
+    Bug(
+        "changes-the-wrong-way-round",
+        "A revision of a schema shows what it has added as removed.",
+        "for which in (before, each)",
+        "for which in (each, before)",
+    ),
+)

@@ -1,0 +1,41 @@
+"""Seeded bugs of ``policy/table_configs.py``."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+NEAREST = (
+    "tests/unit/test_rare_values.py",
+    "tests/lanes/test_table_unknown_fields.py",
+    "tests/lanes/test_table_writes.py",
+    "tests/lanes/test_table_rows.py",
+    "tests/lanes/test_table_slices.py",
+    "tests/lanes/test_table_refused.py",
+)
+
+BUGS = (
+    Bug(
+        "push-and-table-at-once",
+        "A subscription may push its messages and have them written to a table.",
+        "    if push_config is not None:",
+        "    if push_config is not None and enable_exactly_once_delivery:",
+    ),
+    Bug(
+        "table-of-1024-characters",
+        "A table whose name is as long as allowed is refused.",
+        "not 1 <= len(table) <= MAX_TABLE_CHARACTERS",
+        "not 1 <= len(table) < MAX_TABLE_CHARACTERS",
+    ),
+    Bug(
+        "null-in-the-path-of-a-table",
+        "The path of a table may have a NUL, which ends in an error of Python.",
+        ' or "\\0" in table:',
+        ":",
+    ),
+    Bug(
+        "table-of-gcloud-is-no-table",
+        "--bigquery-table=project:dataset.table is refused.",
+        "    if named:\n",
+        '    if named is None and table == "":\n',
+    ),
+)

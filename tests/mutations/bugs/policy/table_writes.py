@@ -1,0 +1,41 @@
+"""Seeded bugs of ``policy/table_writes.py``."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+NEAREST = (
+    "tests/unit/test_decided.py",
+    "tests/lanes/test_table_unknown_fields.py",
+    "tests/lanes/test_table_writes.py",
+    "tests/lanes/test_table_rows.py",
+    "tests/lanes/test_table_slices.py",
+    "tests/lanes/test_table_refused.py",
+)
+
+BUGS = (
+    Bug(
+        "write-takes-what-it-lost",
+        "A write takes messages whose lease is over, and which somebody else has.",
+        "if s.lease_id == lease_id]",
+        "if s.lease_id]",
+    ),
+    Bug(
+        "written-is-forgotten-not-retained",
+        "What was written cannot be sought back, though acknowledged messages are retained.",
+        "*(span.retained() for span in spans if retain)",
+        "*(span.retained() for span in spans if not retain)",
+    ),
+    Bug(
+        "given-back-write-has-failed",
+        "Messages of a write to a table that was cancelled stay leased to that write for ever.",
+        "with_spans(state, (s.released() if s in spans else s for s in state.spans))",
+        "with_spans(state, (s for s in state.spans))",
+    ),
+    Bug(
+        "writes-counted-by-spans",
+        "A write of many messages counts as one acknowledgement.",
+        "count = counters.success + sum(map(len, spans))",
+        "count = counters.success + len(spans)",
+    ),
+)

@@ -1,0 +1,9 @@
+"""The nearest tests of ``server/counters.py``, for mutants."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+NEAREST = ("tests/unit/test_server_counters.py",)
+
+BUGS: tuple[Bug, ...] = ()

@@ -1,0 +1,12 @@
+"""The nearest tests of ``server/rest/bindings.py``, for mutants."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+NEAREST = (
+    "tests/unit/test_rest_transcoding.py",
+    "tests/unit/test_server_rest.py",
+)
+
+BUGS: tuple[Bug, ...] = ()

@@ -1,0 +1,16 @@
+"""Seeded bugs of ``tables/arrow_types.py``."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+NEAREST = ("tests/unit/test_arrow_from_elsewhere.py",)
+
+BUGS = (
+    Bug(
+        "encoded-texts-are-refused",
+        "A column of texts that a dictionary encodes is refused.",
+        "return type_.value_type if is_encoded else type_",
+        "return type_",
+    ),
+)
