@@ -189,7 +189,8 @@ def test_a_time_on_a_page_is_told_to_machines_in_iso_8601() -> None:
     ]
     assert times
     read = [datetime.fromisoformat(each.replace("Z", "+00:00")) for each in times]
-    assert all(each.tzinfo for each in read) and all("T" in each for each in times)
+    assert all(each.tzinfo for each in read)
+    assert all("T" in each for each in times)
 
 
 @pytest.mark.parametrize(
