@@ -177,31 +177,6 @@ def test_an_array_of_avro_is_an_array_of_json(value: str) -> None:
     store.validate_message('{"legs": [1, 2]}', "JSON", type="AVRO", definition=ARRAY)
 
 
-@pytest.mark.parametrize("value", ["[]", '""', "7", "false", '"A"'])
-@pytest.mark.parametrize("within", ["%s", '{"one": %s}', '{"many": [%s]}', '{"by": {"k": %s}}'])
-def test_a_message_of_protobuf_is_an_object_of_json(within: str, value: str) -> None:
-    """ProtoJSON: a message is a JSON object, at any depth; an empty text or list is none."""
-    pytest.importorskip("grpc_tools")
-    definition = """
-        syntax = "proto3";
-        message A {
-            B one = 1;
-            repeated B many = 2;
-            map<string, B> by = 3;
-            message B { int32 n = 1; }
-        }
-    """
-
-    def validate(text: str) -> None:
-        store.validate_message(text, "JSON", type="PROTOCOL_BUFFER", definition=definition)
-
-    store = InMemory().store
-    with pytest.raises(InvalidArgument, match="does not fit") as told:
-        validate(within % value)
-    assert "object is not iterable" not in str(told.value)
-    validate(within % "{}")
-
-
 @pytest.mark.parametrize("type_", ["double", "long"])
 def test_a_number_of_too_many_digits_is_told_as_one(type_: str) -> None:
     """An error tells what is wrong and what is accepted, and not how to set up Python."""

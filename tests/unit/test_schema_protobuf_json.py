@@ -8,9 +8,11 @@ import pytest
 
 pytest.importorskip("grpc_tools")
 
+from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.schemas.protobuf import ProtobufCodec
 from pubsub_delta.policy.schemas.types import SchemaMismatch
 from pubsub_delta.schemas import Encoding
+from tests.unit.in_memory import InMemory
 from tests.unit.schema_cases import compiled
 
 DEFINITION = """syntax = "proto3";
@@ -107,3 +109,27 @@ def test_an_error_names_the_field_and_shortens_its_value(codec: ProtobufCodec) -
     with pytest.raises(SchemaMismatch, match=r"field M\.Inner\.raw: ") as raised:
         codec.check(data.encode(), Encoding.JSON)
     assert len(str(raised.value)) < 150
+
+
+@pytest.mark.parametrize("value", ["[]", '""', "7", "false", '"A"'])
+@pytest.mark.parametrize("within", ["%s", '{"one": %s}', '{"many": [%s]}', '{"by": {"k": %s}}'])
+def test_a_message_of_protobuf_is_an_object_of_json(within: str, value: str) -> None:
+    """ProtoJSON: a message is a JSON object, at any depth; an empty text or list is none."""
+    definition = """
+        syntax = "proto3";
+        message A {
+            B one = 1;
+            repeated B many = 2;
+            map<string, B> by = 3;
+            message B { int32 n = 1; }
+        }
+    """
+
+    def validate(text: str) -> None:
+        store.validate_message(text, "JSON", type="PROTOCOL_BUFFER", definition=definition)
+
+    store = InMemory().store
+    with pytest.raises(InvalidArgument, match="does not fit") as told:
+        validate(within % value)
+    assert "object is not iterable" not in str(told.value)
+    validate(within % "{}")
