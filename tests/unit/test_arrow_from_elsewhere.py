@@ -131,6 +131,28 @@ def test_an_order_is_that_of_spark() -> None:
     assert [each.data for each in delivered(world)] == [b"a", b"b", b"c", b"d", b"e", b"f"]
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["b", "a", None]),
+        pa.array(["b", "a", None], pa.large_string()),
+        pa.array([b"b", b"a", None]),
+        pa.array([b"b", b"a", None], pa.binary(1)),
+        pa.array([True, False, None]),
+        pa.array([2, 1, None], pa.decimal128(3, 1)),
+        pa.array([2, 1, None], pa.timestamp("us", "UTC")),
+        pa.array([2, 1, None], pa.date32()),
+        pa.array([2, 1, None], pa.duration("s")),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_texts_bytes_numbers_and_times_give_an_order(column: pa.Array) -> None:
+    """The error of others: "a column of numbers, times, texts or bytes is accepted"."""
+    world = InMemory()
+    publish(world, pa.table({"data": ["c", "b", "a"], "n": column}), order_by="n")
+    assert [each.data for each in delivered(world)] == [b"a", b"b", b"c"]
+
+
 def test_a_column_that_appears_twice_is_refused() -> None:
     """One of them would be lost without a word."""
     world = InMemory()
