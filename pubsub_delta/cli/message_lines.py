@@ -26,7 +26,7 @@ from typing import IO, Any
 from pubsub_delta.cli.records import BOM, CSV, JSON, Record, kind_of, records
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.messages import broken_rule, size_of
-from pubsub_delta.policy.schemas.json_data import unique_members
+from pubsub_delta.policy.schemas.json_data import NotStrict, unique_members
 from pubsub_delta.policy.schemas.validation import ATTRIBUTES
 from pubsub_delta.resources import Message
 
@@ -97,10 +97,12 @@ class LineFormat:
             raise InvalidArgument(
                 f"it is not JSON: {reason}; one JSON object a line is accepted"
             ) from None
-        except (ValueError, RecursionError) as error:
+        except (NotStrict, UnicodeDecodeError, RecursionError) as error:
             raise InvalidArgument(
                 f"it is not JSON: {error}; one JSON object a line is accepted"
             ) from None
+        except ValueError:  # of Python's own limit
+            raise InvalidArgument("a number has too many digits; strings are accepted") from None
         if not isinstance(given, dict):
             raise InvalidArgument("it is not a JSON object; one object a line is accepted")
         data, attributes = given.pop("data", None), given.pop("attributes", None)

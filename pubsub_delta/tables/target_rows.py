@@ -171,6 +171,7 @@ class RowConverter:
                 object_pairs_hook=unique_members,
                 parse_constant=_no_number,
                 parse_float=Decimal,
+                parse_int=_whole_number,
             )
         except (ValueError, RecursionError) as error:
             raise SchemaMismatch(f"data is not JSON: {error}") from None
@@ -222,6 +223,8 @@ class RowConverter:
 
 
 _UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)
+_MOST_DIGITS = 4_000
+"""Digits of a whole number that becomes an ``int``; Python converts no more than 4,300."""
 
 
 def _text(data: bytes) -> str:
@@ -229,6 +232,10 @@ def _text(data: bytes) -> str:
         return data.decode()
     except UnicodeDecodeError:
         raise SchemaMismatch("data is not valid UTF-8, as a text must be") from None
+
+
+def _whole_number(text: str) -> int | Decimal:
+    return int(text) if len(text) <= _MOST_DIGITS else Decimal(text)
 
 
 def _no_number(text: str) -> Callable[[], object]:

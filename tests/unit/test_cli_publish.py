@@ -162,6 +162,7 @@ def test_so_is_what_was_published_to_a_topic_with_a_schema(terminal: Terminal) -
         (b'{"attributes": {"googclient": "1"}}', "does not start with 'goog'"),
         (b"{}", "data or at least one attribute is required"),
         (b"[" * 100_000, "not JSON"),
+        (b'{"data": ' + b"7" * 5_000 + b"}", "a number has too many digits; strings are accepted"),
     ],
 )
 def test_a_bad_line_is_named_by_its_number_and_nothing_is_published(

@@ -87,6 +87,19 @@ def test_a_number_that_its_column_cannot_hold_fits_nowhere(
     assert found.rows.num_rows == 0
 
 
+@pytest.mark.parametrize("type_", [pa.int64(), pa.float64(), LARGE], ids=str)
+@pytest.mark.parametrize("digits", [4_300, 4_301, 20_000])
+def test_a_number_of_any_length_is_one_of_json(type_: pa.DataType, digits: int) -> None:
+    """ "dropUnknownFields": other fields are left out. Python reads no more than 4,300 digits."""
+    config = TableConfig("shop.orders", use_table_schema=True, drop_unknown_fields=True)
+    data = b'{"it": 7, "other": ' + b"7" * digits + b"}"
+    message = ReceivedMessage("", "1", START, data, {}, "", None)
+    columns = pa.schema([pa.field("it", type_)])
+    found = RowConverter(config, "rows", columns, None).rows([message])
+    assert (found.unfit, found.rows["it"].to_pylist()) == ({}, [7])
+    assert made(type_, "7" * digits, quoted=False).unfit[0].endswith(f"is no {type_}")
+
+
 @pytest.mark.parametrize("type_", [pa.int32(), pa.float64(), LARGE], ids=str)
 @QUOTED
 def test_a_number_of_any_size_is_refused_at_once(type_: pa.DataType, quoted: bool) -> None:

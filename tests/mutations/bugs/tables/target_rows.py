@@ -29,6 +29,12 @@ BUGS = (
         "",
     ),
     Bug(
+        "long-number-fits-no-table",
+        "A message with a number of more than 4,300 digits is not written to a table.",
+        "                parse_int=_whole_number,\n",
+        "",
+    ),
+    Bug(
         "null-within-a-map",
         "A null within a map whose values are NOT NULL fails the write of all other rows.",
         "return any(_lacks_a_value(type_.item_field, each) for _, each in pairs)",
