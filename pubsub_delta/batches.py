@@ -17,7 +17,6 @@ from pubsub_delta.operations import acknowledge
 from pubsub_delta.operations.acknowledge import AckTargets
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import AckResult, ReceivedMessage
-from pubsub_delta.session_end import telling_of_a_lost_jvm
 from pubsub_delta.tables.schemas import BATCH
 from pubsub_delta.tables.store import Tables
 from pubsub_delta.threads import refuse_to_pickle
@@ -71,8 +70,9 @@ class PulledBatch:
         except FailedPrecondition as error:
             raise FailedPrecondition(f"df: {error}; arrow() gives the rows without Spark") from None
         if self._lease is None:
-            with telling_of_a_lost_jvm("spark"):
-                return spark.createDataFrame(BATCH.empty_table())
+            from pubsub_delta.tables.lanes.spark.types import arrow_frame  # this needs Spark
+
+            return arrow_frame(spark, BATCH.empty_table(), BATCH)
         return self._lease.df
 
     def arrow(self) -> pa.Table:

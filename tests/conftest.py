@@ -92,6 +92,9 @@ NOT_REMOTE = {
     "test_streaming.py": "process and its threads are not in the server's Python process",
     "test_a_foreign_session_works_with_one_warning": "its sessions have no newSession()",
     "test_a_session_that_writes_something_else_is_refused_by_its_setting": "as above",
+    "test_a_session_that_leaves_messages_out_is_refused_by_its_setting": "as above",
+    "test_a_topic_whose_log_is_damaged_keeps_no_other_view_from_being_made": "the server has "
+    "written the log, and remembers it",
     "test_both_evaluators_agree_with_the_table_of_cases": "it asks for all filters in one "
     "expression, and protobuf takes 100 levels",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.direct import scans as scans_module
+from pubsub_delta.tables.lanes.direct import table_snapshots
 from pubsub_delta.tables.lanes.direct.filter_cache import FilterCache
 from pubsub_delta.tables.lanes.direct.table_snapshots import StoredFile, TableSnapshot
 from pubsub_delta.tables.lanes.scans import Window
@@ -147,6 +149,28 @@ def test_the_earliest_of_a_window_is_that_of_all_its_files(
     ordered = files[::-1] if turned else files
     table = topic(bench.lane, bench.table("messages", "0"), *ordered)
     assert bench.scans.count(table, Window(None, earliest, latest)) == expected
+
+
+def test_times_within_a_millisecond_count_as_they_are(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark cuts a file's statistics to milliseconds; the times of messages have microseconds."""
+    last = at(microseconds=900)
+    table = topic(bench.lane, bench.table("messages", "0"), timed(0, NOON, last))
+    as_written = table_snapshots._stored_file
+
+    def cut(action: dict[str, Any]) -> StoredFile:
+        file = as_written(action)
+        assert file.maximum["publish_time"] == last
+        return replace(file, maximum={**file.maximum, "publish_time": NOON})
+
+    monkeypatch.setattr(table_snapshots, "_stored_file", cut)
+    for microseconds, expected in ((500, 1), (899, 1), (900, 2), (2_000, 2)):
+        window = Window(None, None, at(microseconds=microseconds))
+        assert bench.scans.count(table, window) == (expected, NOON)
+    (of_file,) = bench.lane.files(table)
+    assert of_file.publish_time_max is not None
+    assert last <= of_file.publish_time_max < at(microseconds=2_000)
 
 
 def test_the_earliest_message_can_be_in_a_file_of_which_the_log_tells_less(bench: Bench) -> None:

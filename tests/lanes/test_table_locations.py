@@ -44,6 +44,16 @@ def test_a_table_of_the_store_is_none_however_the_two_are_written(
             store.create_subscription(NAME, TOPIC, table_config=TableConfig(table))
 
 
+@pytest.mark.parametrize("table", ["link.topics", "link.orders", "{0}/link/orders"])
+def test_a_table_of_the_store_is_none_by_a_link(world: World, tmp_path: Path, table: str) -> None:
+    """Whatever links a path goes by, it does not lead to the tables of the store."""
+    world.make()
+    Path(tmp_path, "link").symlink_to(world.root)
+    store = PubSub(None, str(world.root), tables_root=str(tmp_path))
+    with pytest.raises(InvalidArgument, match=r"among the tables of the store itself$"):
+        store.create_subscription(NAME, TOPIC, table_config=TableConfig(table.format(tmp_path)))
+
+
 @pytest.mark.parametrize(
     ("of_tables", "table"),
     [
