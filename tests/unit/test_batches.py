@@ -57,7 +57,7 @@ class NoSpark:
 class WithSpark:
     """Tables with what a batch asks of Spark."""
 
-    spark = SimpleNamespace(createDataFrame=lambda rows: rows)
+    spark = SimpleNamespace(createDataFrame=lambda rows, schema: rows)
 
 
 NAME = ResourceName("local", "subscriptions", "first")
