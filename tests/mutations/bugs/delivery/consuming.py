@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.mutations.bug import Bug
+from tests.mutations.groups import TABLE_WRITES
 
 NEAREST = (
     "tests/unit/test_rare_dead_letters.py",
@@ -14,11 +15,7 @@ NEAREST = (
     "tests/unit/test_restored.py",
     "tests/unit/test_server_access_changes.py",
     "tests/unit/test_many_dead_letters.py",
-    "tests/lanes/test_table_unknown_fields.py",
-    "tests/lanes/test_table_writes.py",
-    "tests/lanes/test_table_rows.py",
-    "tests/lanes/test_table_slices.py",
-    "tests/lanes/test_table_refused.py",
+    *TABLE_WRITES,
 )
 
 BUGS = (

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from tests.mutations.bug import Bug
+from tests.mutations.groups import TABLE_WRITES
 
-NEAREST = (
-    "tests/lanes/test_table_unknown_fields.py",
-    "tests/lanes/test_table_writes.py",
-    "tests/lanes/test_table_rows.py",
-    "tests/lanes/test_table_slices.py",
-    "tests/lanes/test_table_refused.py",
-)
+NEAREST = TABLE_WRITES
 
 BUGS = (
     Bug(

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from tests.mutations.bug import Bug
+from tests.mutations.groups import TABLE_WRITES
 
 NEAREST = (
     "tests/unit/test_decided.py",
-    "tests/lanes/test_table_unknown_fields.py",
-    "tests/lanes/test_table_writes.py",
-    "tests/lanes/test_table_rows.py",
-    "tests/lanes/test_table_slices.py",
-    "tests/lanes/test_table_refused.py",
+    *TABLE_WRITES,
 )
 
 BUGS = (
