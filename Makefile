@@ -51,8 +51,8 @@ soak: .venv/ready ## keep a store busy for HOURS (1) with kills, draw memory, fi
 mutation-check: .venv/ready java ## put seeded bugs into a copy of the library, and see the tests notice them
 	$(BIN)/python -m tests.mutations.check
 
-mutants: .venv/ready ## change policy and book-keeping at random places (SEED=1 COUNT=100), and list what no quick test notices
-	$(BIN)/python -m tests.mutations.generated --seed $${SEED:-1} --count $${COUNT:-100}
+mutants: .venv/ready ## change the library at random places (SEED=1 COUNT=100), and list what no test without Java notices
+	$(BIN)/python -m tests.mutations.generated --seed $${SEED:-1} --count $${COUNT:-100} --jobs 2
 
 spark-pairs-test: java ## run tests of DataFrames with other pairs of Spark and Delta (0.8 GB a pair, and half an hour)
 	@PYTHON=$(PYTHON) sh conf/spark_pairs.sh .pairs $(PAIRS)

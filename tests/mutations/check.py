@@ -23,7 +23,7 @@ from pathlib import Path
 
 from tests.mutations.bug import LIBRARY, REPOSITORY, Bug
 from tests.mutations.bugs import BUGS
-from tests.mutations.forked import NotRun, failing
+from tests.mutations.forked import DOES_NOT_END, NotRun, failing
 from tests.mutations.nearest import rungs
 from tests.mutations.report import Outcome, add_result
 
@@ -119,7 +119,7 @@ def _one(most_rungs: int | None, bug: Bug) -> Outcome:
 
 
 def _without_bugs(tests: Sequence[str]) -> list[str]:
-    return failing(_root(), [test.removesuffix("::does_not_end") for test in tests], first=False)
+    return failing(_root(), [test.removesuffix(DOES_NOT_END) for test in tests], first=False)
 
 
 def main() -> int:

@@ -1,0 +1,142 @@
+"""A plugin for pytest: mutants meet the tests that run their lines, instead of a run of all.
+
+Each meets them in a process forked from one that has collected all tests and imported the library,
+where its code takes the place of the function's. So it costs the time of its tests alone.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import partial
+from itertools import zip_longest
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from tests.mutations.bug import Bug
+from tests.mutations.bugs import NEAREST
+from tests.mutations.covering import Covering, read, record
+from tests.mutations.forked import LONGEST_WAIT, NotRun, failures
+from tests.mutations.patched import Patch, functions_of_the_library, patch
+from tests.mutations.report import Outcome
+
+MOST_TESTS = 60
+MOST_SECONDS = 6.0
+"""Of the tests that a mutant meets, as they took when nothing was wrong."""
+PATIENCE = 60
+"""Seconds after which tests that took so little do not end."""
+
+
+def chosen(covering: Covering, tests: set[str], nearest: Sequence[str]) -> list[str]:
+    """Return the tests that a mutant meets: the quickest of each file, then the next of each.
+
+    >>> covering = Covering({"a.py::slow": 5.0, "a.py::one": 0.1, "b.py::two": 0.2}, {})
+    >>> chosen(covering, set(covering.seconds), ["b.py"])
+    ['b.py::two', 'a.py::one', 'a.py::slow']
+    """
+    by_file = defaultdict(list)
+    for test in sorted(tests, key=lambda each: (covering.seconds[each], each)):
+        by_file[test.split("::")[0]].append(test)
+    ranked = sorted(
+        (rank, file not in nearest, covering.seconds[test], test)
+        for file, of_file in by_file.items()
+        for rank, test in enumerate(of_file)
+    )
+    found: list[str] = []
+    left = MOST_SECONDS
+    for *_, seconds, test in ranked:
+        if len(found) < MOST_TESTS and (seconds <= left or not found):
+            found.append(test)
+            left -= seconds
+    return found
+
+
+class Trials:
+    """Tries mutants, as many at a time as there are jobs; ``outcomes`` tells what came of them."""
+
+    def __init__(self, mutants: Sequence[Bug], jobs: int) -> None:
+        self.outcomes: list[Outcome] = []
+        self._mutants = mutants
+        self._jobs = jobs
+        self.items: dict[str, pytest.Item] = {}
+        self._failed: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._failed.append(report.nodeid)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        settings.load_profile("mutations")
+        self.items = {item.nodeid: item for item in session.items}
+        fork = get_context("fork")
+        with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+            _running.append(self)
+            files = [Path(folder) / f"coverage-{job}" for job in range(self._jobs)]
+            with fork.Pool(self._jobs) as pool:
+                pool.starmap(_record, enumerate(files), chunksize=1)
+            self._covering = read(files)
+            self._functions = functions_of_the_library()
+            with fork.Pool(self._jobs) as pool:
+                self.outcomes.extend(pool.imap(_meet, self._mutants))
+                broken = pool.apply(_unchanged, (self.outcomes,))
+        if broken:
+            raise NotRun(f"without any mutant there fail {', '.join(broken)}")
+        return True
+
+    def record(self, job: int, file: Path) -> None:
+        """Run one of as many parts of the tests as there are jobs, and write what they cover."""
+        modules = sorted({item.path for item in self.items.values()})[job :: self._jobs]
+        record([item for item in self.items.values() if item.path in modules], file)
+
+    def meet(self, mutant: Bug) -> Outcome:
+        """Return which test notices a mutant, if any."""
+        made = patch(mutant)
+        assert made is not None
+        tests = self._covering.tests(mutant.file, made.lines, made.place[1])
+        met = chosen(self._covering, tests, NEAREST[mutant.file])
+        return Outcome(mutant.name, next(iter(self.failing(met, made)), None))
+
+    def failing(self, tests: Sequence[str], made: Patch | None = None) -> list[str]:
+        """Run tests in a forked process; return the first that fails, or all without a patch."""
+        if not tests:
+            return []
+        patience = PATIENCE if made else LONGEST_WAIT
+        with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+            return failures(partial(self._run, tests, made, folder), tests[0], patience)
+
+    def _run(self, tests: Sequence[str], made: Patch | None, folder: str) -> int:
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = folder
+        if made is not None:
+            made.apply(self._functions)
+        for test, following in zip_longest(tests, tests[1:]):
+            item, after = self.items[test], self.items.get(following)
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+            if self._failed and made is not None:
+                break
+        for test in self._failed:
+            os.write(1, f"\nFAILED {test}\n".encode())
+        return int(pytest.ExitCode.TESTS_FAILED if self._failed else pytest.ExitCode.OK)
+
+
+_running: list[Trials] = []
+"""What the forked processes know without being told."""
+
+
+def _record(job: int, file: Path) -> None:
+    _running[-1].record(job, file)
+
+
+def _meet(mutant: Bug) -> Outcome:
+    return _running[-1].meet(mutant)
+
+
+def _unchanged(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return which of the tests that noticed something fail without a mutant, too."""
+    caught = {each.caught_by for each in outcomes} - {None}
+    return _running[-1].failing([test for test in _running[-1].items if test in caught])
