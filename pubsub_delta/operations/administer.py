@@ -186,13 +186,12 @@ def update_subscription(
     source = sources.still_attached(tables, before) if _TERMS & changes.keys() else None
     if source is not None:
 
-        def settle(state: AckState) -> tuple[AckState, None]:
+        def settle(state: AckState) -> AckState:
             state = source.catch_up(state, now)
-            if "message_retention_duration" in changes:
-                state = source.clip_retained(state, now)
-            return state, None
+            is_clipped = "message_retention_duration" in changes
+            return source.clip_retained(state, now) if is_clipped else state
 
-        tables.ack_states.change(source.uid, settle)
+        tables.ack_states.update(source.uid, settle)
 
     replaced, made = before, changes
 

@@ -12,8 +12,8 @@ import pytest
 from deltalake import DeltaTable
 
 from pubsub_delta import DeadLetterPolicy, InvalidArgument, SchemaSettings, TableState
-from pubsub_delta.delivery import table_writes
 from pubsub_delta.errors import DataLoss
+from pubsub_delta.policy import table_writes
 from pubsub_delta.tables.store import Tables
 from tests.lanes.table_world import DEAD, METADATA, NAME, TOPIC, Killed, World, kill_before
 
@@ -45,7 +45,7 @@ def test_a_table_that_cannot_be_asked_for_a_moment_has_each_message_once(
     world.publish(b"a")
     if has_landed:
         with monkeypatch.context() as patched:
-            kill_before(patched, table_writes, "_finish")
+            kill_before(patched, table_writes, "written")
             with pytest.raises(Killed):
                 world.write()
     else:

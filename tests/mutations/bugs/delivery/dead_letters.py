@@ -33,7 +33,7 @@ BUGS = (
         "Dead letters are forgotten on the subscription before they are appended.",
         "        assert target is not None\n",
         "        assert target is not None\n"
-        "        tables.ack_states.change(source.uid, partial(_finish, forwarded, number))\n",
+        "        tables.ack_states.update(source.uid, partial(forwarded, number=number))\n",
     ),
     Bug(
         "dead-letters-to-nobody",

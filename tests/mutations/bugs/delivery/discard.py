@@ -53,7 +53,7 @@ BUGS = (
     Bug(
         "history-of-sleepers-forgotten",
         "A log forgets what a subscription has not seen yet, and all that is stored comes again.",
-        "        _bring_up_to_date(tables, source, now)",
+        "        tables.ack_states.update(source.uid, partial(source.catch_up, now=now))",
         "        pass",
     ),
     Bug(

@@ -67,8 +67,8 @@ BUGS = (
     Bug(
         "longer-retention-brings-back",
         "Lengthening a subscription's retention brings back retained messages that were too old.",
-        "                state = source.clip_retained(state, now)",
-        "                pass",
+        "return source.clip_retained(state, now) if is_clipped else state",
+        "return state",
     ),
     Bug(
         "new-retention-covers-from-now",
