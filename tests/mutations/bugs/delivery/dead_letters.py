@@ -6,7 +6,6 @@ from tests.mutations.bug import Bug
 
 NEAREST = (
     "tests/unit/test_maintenance_problems.py",
-    "tests/unit/test_rare_dead_letters.py",
     "tests/lanes/test_damaged_dead_letter_topics.py",
     "tests/unit/test_many_dead_letters.py",
     "tests/unit/test_unreadable_messages.py",

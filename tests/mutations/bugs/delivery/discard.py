@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/lanes/test_rare_damage.py",
+    "tests/lanes/test_upkeep.py",
     "tests/unit/test_retention_job.py",
     "tests/unit/test_expired_snapshots.py",
     "tests/unit/test_races.py",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/unit/test_rare_measurements.py",
+    "tests/unit/test_changes_in_doubt.py",
     "tests/lanes/test_shown_subscriptions.py",
     "tests/protocol/test_outages.py",
     "tests/lanes/test_table_writes.py",
