@@ -183,8 +183,7 @@ class PubSub:
         wanted = check_if_unchanged(if_unchanged, Topic, str(name))
         with tables.prefetching(name):
             stored = tables.topic(name)
-            if wanted is not None:
-                check_unchanged(stored, wanted)
+            check_unchanged(stored, wanted)
             return publish.publish(
                 tables, stored, messages, self._clock.now(), idempotency_id, order_by
             )

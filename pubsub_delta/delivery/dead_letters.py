@@ -29,7 +29,7 @@ from pubsub_delta.delivery.unreadable import (
 from pubsub_delta.errors import DataLoss, counted, first_line
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import redelivery
-from pubsub_delta.policy.ack_state import AckState, Span, union
+from pubsub_delta.policy.ack_state import AckState, Span, spans_within, union
 from pubsub_delta.policy.messages import MAX_VALUE_BYTES
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.transactions import application_of, publish_id_of_letters
@@ -124,9 +124,8 @@ def _parts(source: Source, spans: Sequence[Span]) -> list[Positions]:
 
 
 def _bytes_of(source: Source, spans: Sequence[Span], positions: Positions) -> int:
-    chosen = [part for span in spans if (part := span.only(positions))]
     try:
-        return source.messages.byte_count(chosen)
+        return source.messages.byte_count(spans_within(spans, positions))
     except Exception:  # unreadable messages are reported when they are forwarded
         return 0
 
@@ -151,7 +150,7 @@ def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
         assert target is not None
         if target in unwritable:
             continue
-        done: _Step = forwarded
+        done: Callable[..., AckState] = forwarded
         try:
             takes_any = tables.is_received(target)
             landed = takes_any and _append(tables, source, target, number, spans, now)
@@ -166,26 +165,19 @@ def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
             unwritable.add(target)
             continue
         if takes_any and not landed:
-            tables.ack_states.change(source.uid, partial(_finish, redelivery.renumbered, number))
-            waiting = redelivery.forwardings(tables.ack_states.read(source.uid))
+            step = partial(redelivery.renumbered, number=number)
+            waiting = redelivery.forwardings(tables.ack_states.update(source.uid, step))
             continue
         if landed and tables.is_received(target):
             count += messages
         else:  # perhaps deleted meanwhile: nobody can get what was appended
             done, problem = redelivery.give_back, _not_forwarded(source, messages, GONE)
-        tables.ack_states.change(source.uid, partial(_finish, done, number))
+        tables.ack_states.update(source.uid, partial(done, number=number))
     return Forwarded(count, problem)
-
-
-_Step = Callable[[AckState, int], AckState]
 
 
 class _CannotBeRead(Exception):
     """The messages of a forwarding cannot be read from their own topic."""
-
-
-def _finish(step: _Step, number: int, state: AckState) -> tuple[AckState, None]:
-    return step(state, number), None
 
 
 def _append(

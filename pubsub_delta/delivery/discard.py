@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from functools import partial
 
 from pubsub_delta.clock import start_of_day
 from pubsub_delta.delivery.sources import Source, source_of
@@ -182,11 +183,7 @@ def forget_commits(
     if dry_run:
         return len(old)
     for source in _attached(tables, topic.uid):
-        _bring_up_to_date(tables, source, now)
+        tables.ack_states.update(source.uid, partial(source.catch_up, now=now))
     if clock() - now > keep / 2:
         raise Aborted(f"this took over half of log_retention, {keep}; choose a longer one")
     return messages.clean_log(keep)
-
-
-def _bring_up_to_date(tables: Tables, source: Source, now: datetime) -> None:
-    tables.ack_states.change(source.uid, lambda state: (source.catch_up(state, now), None))

@@ -23,7 +23,7 @@ from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import replay
 from pubsub_delta.policy.ack_ids import AckId
-from pubsub_delta.policy.ack_state import Span, union
+from pubsub_delta.policy.ack_state import Span, spans_within, union
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import ReceivedMessage
@@ -166,7 +166,7 @@ class Lease:
         left, found, room = wanted & self.positions, list[ReceivedMessage](), max_bytes
         while left:
             part = left.first(_READ_AT_FIRST)
-            chosen = [each for span in self.spans if (each := span.only(part))]
+            chosen = spans_within(self.spans, part)
             rows, lost = self._sorted_out(self.source.messages.rows(chosen), part)
             self.set_aside.positions |= lost
             warn_unreadable(dict.fromkeys(lost, LOST), self.source.subscription)

@@ -156,11 +156,10 @@ class _Slice:
         rest = lease.positions - fitting - unfit
         nacked = timedelta(0)
 
-        def decide(state: AckState) -> tuple[AckState, AckState]:
+        def step(state: AckState) -> AckState:
             following, _ = delivery.modify_ack_deadline(state, {held: unfit}, terms, now, nacked)
             following = delivery.give_back(following, {held: rest}, terms, now)
             following = steps.decide(following, held, fitting, self._table)
-            following = replay.note_activity(state, following, self._source.subscription, now)
-            return following, following
+            return replay.note_activity(state, following, self._source.subscription, now)
 
-        return self._tables.ack_states.change(self._source.uid, decide)
+        return self._tables.ack_states.update(self._source.uid, step)

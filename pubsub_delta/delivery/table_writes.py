@@ -125,9 +125,9 @@ def finish(
             at_hand = [prepared] if prepared is not None and is_prepared else []
             step = partial(_carry_out, tables, source, number, spans, at_hand)
             done = repeat_on_conflict(step, f"rows of {source.subscription.name}")
-            tables.ack_states.change(source.uid, partial(_finish, done, number))
+            following = tables.ack_states.update(source.uid, partial(done, number=number))
             if done is table_writes.renumbered:
-                waiting = table_writes.writes(tables.ack_states.read(source.uid))
+                waiting = table_writes.writes(following)
             elif done is not table_writes.given_back:
                 count += sum(map(len, spans))
     except Exception as problem:
@@ -135,11 +135,8 @@ def finish(
     return Finished(count)
 
 
-_Step = Callable[[AckState, int], AckState]
-
-
-def _finish(step: _Step, number: int, state: AckState) -> tuple[AckState, None]:
-    return step(state, number), None
+_Step = Callable[..., AckState]
+"""Takes an ack state, and the ``number`` of a write; returns the next state."""
 
 
 def _carry_out(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pubsub_delta.delivery.surveys import AckStateSurvey
 from pubsub_delta.methods.store import Store
 from pubsub_delta.operations import find, history, publish, read, survey, views
-from pubsub_delta.policy.fields import check_switch
+from pubsub_delta.policy.arguments import check_switch
 from pubsub_delta.policy.message_queries import MessageQuery
 from pubsub_delta.policy.metrics import SubscriptionMetrics
 

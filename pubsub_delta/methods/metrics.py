@@ -9,7 +9,7 @@ from pubsub_delta.durations import Duration
 from pubsub_delta.methods.store import Store
 from pubsub_delta.metrics import MetricRow, Metrics
 from pubsub_delta.operations import metrics as measuring
-from pubsub_delta.policy.fields import check_switch
+from pubsub_delta.policy.arguments import check_switch
 
 if TYPE_CHECKING:  # pyspark and prometheus_client take long to import
     from pyspark.sql import DataFrame

@@ -78,11 +78,11 @@ def give_back(tables: Tables, name: ResourceName, targets: AckTargets, now: date
     if found.uid != targets.subscription_uid:  # that subscription was deleted meanwhile
         return
 
-    def decide(state: AckState) -> tuple[AckState, None]:
+    def step(state: AckState) -> AckState:
         following = delivery.give_back(state, targets.positions, found.terms, now)
-        return replay.note_activity(state, following, found.subscription, now), None
+        return replay.note_activity(state, following, found.subscription, now)
 
-    tables.ack_states.change(found.uid, decide)
+    tables.ack_states.update(found.uid, step)
 
 
 def _apply(

@@ -128,8 +128,7 @@ def update_topic(
     wanted = check_if_unchanged(if_unchanged, Topic, str(name))
     changes = rules.check_topic_update(fields)
     changed = tables.topic(name)
-    if wanted is not None:
-        check_unchanged(changed, wanted)
+    check_unchanged(changed, wanted)
     if not changes:
         return changed
     settings, shown = changes.get("schema_settings"), changed.schema_settings
@@ -176,8 +175,7 @@ def update_subscription(
     """
     wanted = check_if_unchanged(if_unchanged, Subscription, str(name))
     before = tables.subscription(name)
-    if wanted is not None:
-        check_unchanged(before, wanted)
+    check_unchanged(before, wanted)
     changes = rules.check_subscription_update(fields, before, project)
     if not changes:
         return table_writes.with_state(tables, before)
@@ -188,13 +186,12 @@ def update_subscription(
     source = sources.still_attached(tables, before) if _TERMS & changes.keys() else None
     if source is not None:
 
-        def settle(state: AckState) -> tuple[AckState, None]:
+        def settle(state: AckState) -> AckState:
             state = source.catch_up(state, now)
-            if "message_retention_duration" in changes:
-                state = source.clip_retained(state, now)
-            return state, None
+            is_clipped = "message_retention_duration" in changes
+            return source.clip_retained(state, now) if is_clipped else state
 
-        tables.ack_states.change(source.uid, settle)
+        tables.ack_states.update(source.uid, settle)
 
     replaced, made = before, changes
 
@@ -265,8 +262,7 @@ def delete_subscription(
     """Delete a subscription and its backlog; with ``if_unchanged`` only as it was read."""
     wanted = check_if_unchanged(if_unchanged, Subscription, str(name))
     stored = tables.subscription(name)
-    if wanted is not None:
-        check_unchanged(stored, wanted)
+    check_unchanged(stored, wanted)
     _must_be_there(tables.registry.remove_subscription(stored.uid, wanted), name)
     tables.ack_states.forget(stored.uid)
 

@@ -15,7 +15,7 @@ from pubsub_delta.durations import Duration, parse_duration_within
 from pubsub_delta.errors import FailedPrecondition, NotFound, counted, with_class
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy.ack_state import AckState, State
-from pubsub_delta.policy.fields import check_switch
+from pubsub_delta.policy.arguments import check_switch
 from pubsub_delta.resources import Subscription
 from pubsub_delta.tables.store import Tables
 

@@ -144,9 +144,8 @@ def _change(
     """Change an ack state without leasing anything; return the new state."""
     found = source(tables, name, uid)
 
-    def change(state: AckState) -> tuple[AckState, AckState]:
+    def step(state: AckState) -> AckState:
         following = decide(state, found.terms)
-        following = replay.note_activity(state, following, found.subscription, now)
-        return following, following
+        return replay.note_activity(state, following, found.subscription, now)
 
-    return tables.ack_states.change(found.uid, change)
+    return tables.ack_states.update(found.uid, step)

@@ -11,6 +11,7 @@ from pubsub_delta.delivery.schemas import typed_reader_of
 from pubsub_delta.delivery.sources import source
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import ResourceName
+from pubsub_delta.policy.arguments import is_whole
 from pubsub_delta.tables.messages.stored import StoredMessages
 from pubsub_delta.tables.store import Tables
 
@@ -103,7 +104,7 @@ def read_topic_stream(
 
 def _version(messages: StoredMessages, given: object, field: str) -> int:
     newest = messages.history.version()
-    if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= newest:
+    if is_whole(given) and 0 <= given <= newest:
         return given
     raise InvalidArgument(
         f"{field}: {given!r} is neither a time nor a version; a time, or a version from 0 to "

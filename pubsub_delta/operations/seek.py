@@ -72,8 +72,7 @@ def seek(
         name, tables.layout.snapshots if time is None else tables.layout.topics
     ):
         source, target = _target(tables, name, now, time, snapshot)
-        if wanted is not None:
-            check_unchanged(source.subscription, wanted)
+        check_unchanged(source.subscription, wanted)
         noted = _noted(tables, source, target, now, _note_unless_forwarding)
     if noted is None:
         dead_letters.forward(tables, source, now)
@@ -167,11 +166,7 @@ def _note(state: AckState, source: Source, target: _Target, now: datetime) -> tu
 def _snapshot_target(tables: Tables, source: Source, name: ResourceName, now: datetime) -> _Target:
     found = tables.registry.captured(str(name), now)
     if found is None:
-        tables.registry.check_newest_commit("snapshots")
-        raise NotFound(
-            f"snapshot {name} does not exist, or has expired; list the snapshots to "
-            "see those that exist"
-        )
+        raise tables.no_snapshot(name)
     snapshot, topic_uid, captured = found
     if topic_uid != source.topic_uid:
         raise InvalidArgument(  # without the name of that topic, which its caller may not see

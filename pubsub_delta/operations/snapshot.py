@@ -123,11 +123,7 @@ def get_snapshot(tables: Tables, name: ResourceName, now: datetime) -> Snapshot:
     """Return a snapshot, or raise NotFound naming it."""
     found = tables.registry.snapshot(str(name), now)
     if found is None:
-        tables.registry.check_newest_commit("snapshots")
-        raise NotFound(
-            f"snapshot {name} does not exist, or has expired; list the snapshots to "
-            "see those that exist"
-        )
+        raise tables.no_snapshot(name)
     return found
 
 
@@ -179,8 +175,7 @@ def update_snapshot(
     """Change the labels or the expire_time of a snapshot; with ``if_unchanged`` only as read."""
     wanted = check_if_unchanged(if_unchanged, Snapshot, str(name))
     snapshot = get_snapshot(tables, name, now)
-    if wanted is not None:
-        check_unchanged(snapshot, wanted)
+    check_unchanged(snapshot, wanted)
     changes = rules.check_snapshot_update(fields, snapshot, now)
     if not changes:
         return snapshot
@@ -200,8 +195,7 @@ def delete_snapshot(
     """
     wanted = check_if_unchanged(if_unchanged, Snapshot, str(name))
     stored = get_snapshot(tables, name, now)
-    if wanted is not None:
-        check_unchanged(stored, wanted)
+    check_unchanged(stored, wanted)
     if not tables.registry.hide_snapshot(stored.uid, wanted):
         raise NotFound(f"{name} was deleted meanwhile; create it again")
     with suppress(Exception):  # the snapshot is deleted, and an error would deny it

@@ -14,7 +14,7 @@ from pubsub_delta.delivery.surveys import AckStateSurvey, survey_of
 from pubsub_delta.delivery.unreadable import python_values
 from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.names import ResourceName
-from pubsub_delta.policy.ack_state import union
+from pubsub_delta.policy.ack_state import spans_within, union
 from pubsub_delta.policy.metrics import SubscriptionMetrics, metrics_of
 from pubsub_delta.tables.messages.commits import Commit
 from pubsub_delta.tables.store import Tables
@@ -115,7 +115,7 @@ def peek(
     found = source(tables, name)
     state = found.catch_up(tables.ack_states.read(found.uid), now)
     chosen = union(state.unacked()).first(max_messages)
-    spans = [part for part in (span.only(chosen) for span in state.unacked()) if part]
+    spans = spans_within(state.unacked(), chosen)
     if not spans:
         return []
     counted = found.subscription.dead_letter_policy is not None

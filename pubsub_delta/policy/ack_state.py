@@ -204,6 +204,10 @@ class AckState:
         """Return the messages in any of some delivery states."""
         return union(self.in_state(*states))
 
+    def of_lease(self, lease_id: int, *states: State) -> list[Span]:
+        """Return the spans in some states with the number of a lease, a forwarding or a write."""
+        return [span for span in self.in_state(*states) if span.lease_id == lease_id]
+
     def unacked(self) -> list[Span]:
         """Return the spans of messages that are not acknowledged."""
         return [span for span in self.spans if span.state not in ACKNOWLEDGED]
@@ -211,6 +215,11 @@ class AckState:
     def count(self, *states: State) -> int:
         """Return the number of messages in some states; without states, of unacknowledged ones."""
         return sum(map(len, self.in_state(*states) if states else self.unacked()))
+
+
+def spans_within(spans: Iterable[Span], positions: Positions) -> list[Span]:
+    """Return the parts of spans in some positions, without empty spans."""
+    return [part for span in spans if (part := span.only(positions))]
 
 
 def union(spans: Iterable[Span]) -> Positions:

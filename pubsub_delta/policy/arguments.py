@@ -1,15 +1,49 @@
-"""The accepted arguments of methods that run until they are stopped: functions and settings."""
+"""Checks of arguments that fields and methods share: numbers, truth values, settings, functions."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from typing import TypeGuard, TypeVar
 
 from pubsub_delta.errors import InvalidArgument
 
+T = TypeVar("T")
+
 _NOT_RUN = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
 _UNFINISHED = (CoroutineType, GeneratorType, AsyncGeneratorType)
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Return whether a value is a whole number, which True and False are not.
+
+    >>> is_whole(1), is_whole(True), is_whole(1.0)
+    (True, False, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def check_switch(value: bool, field: str) -> bool:
+    """Return the boolean value of a field."""
+    if not isinstance(value, bool):
+        raise InvalidArgument(
+            f"{field}: {value!r} is neither True nor False; one of them is accepted"
+        )
+    return value
+
+
+def is_given(value: object, kind: type[T], field: str, without: str) -> TypeGuard[T]:
+    """Return whether a value is not None; InvalidArgument if it is of another class.
+
+    ``without``: what None means.
+    """
+    if value is not None and not isinstance(value, kind):
+        a = "an" if kind.__name__[0] in "AEIO" else "a"
+        raise InvalidArgument(
+            f"{field}: {value!r} is not {a} {kind.__name__}; one is accepted, or None for {without}"
+        )
+    return value is not None
 
 
 def check_function(function: object, field: str, of: str) -> Callable[..., object]:

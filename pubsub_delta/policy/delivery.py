@@ -11,7 +11,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import groupby
 
-from pubsub_delta.policy.ack_state import ACKNOWLEDGED, Absorbed, AckState, Span, State, union
+from pubsub_delta.policy.ack_state import (
+    ACKNOWLEDGED,
+    Absorbed,
+    AckState,
+    Span,
+    State,
+    spans_within,
+    union,
+)
 from pubsub_delta.policy.ordering import Keys, choose
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.redelivery import failed, reset_attempts
@@ -112,14 +120,13 @@ def lease(
     until = now + deadline
     leased = [
         part.leased(state.next_lease_id, until)
-        for part in (span.only(chosen) for span in state.in_state(State.AVAILABLE))
-        if part
+        for part in spans_within(state.in_state(State.AVAILABLE), chosen)
     ]
     kept = [s.without(chosen) if s.state is State.AVAILABLE else s for s in state.spans]
     streams = tuple(stream.without(chosen) for stream in state.streams)
     following = replace(state, next_lease_id=state.next_lease_id + 1, streams=streams)
     following = with_spans(following, [*kept, *leased])
-    return following, _spans_of_lease(following, state.next_lease_id, State.LEASED)
+    return following, following.of_lease(state.next_lease_id, State.LEASED)
 
 
 def acknowledge(
@@ -208,8 +215,8 @@ def _released_from_streams(
     """
     streams = []
     for stream in after.streams:
-        held = union(_spans_of_lease(before, stream.lease_id, State.LEASED))
-        holds = union(_spans_of_lease(after, stream.lease_id, State.LEASED))
+        held = union(before.of_lease(stream.lease_id, State.LEASED))
+        holds = union(after.of_lease(stream.lease_id, State.LEASED))
         streams.append(stream.without((held - holds) | given_back.get(stream.lease_id, NOTHING)))
     return replace(after, streams=tuple(streams))
 
@@ -222,7 +229,7 @@ def _known_and_live(
     Other positions are invalid; with exactly-once delivery, all positions that it does not have.
     """
     for lease_id, positions in sorted(targets.items()):
-        live = positions & union(_spans_of_lease(state, lease_id, State.LEASED))
+        live = positions & union(state.of_lease(lease_id, State.LEASED))
         known = live
         if not terms.subscription.enable_exactly_once_delivery:
             known = _possibly_held(state, lease_id, positions)
@@ -235,10 +242,6 @@ def _possibly_held(state: AckState, lease_id: int, positions: Positions) -> Posi
     if not 0 < lease_id < state.next_lease_id or not state.absorbed_below:
         return NOTHING
     return positions.within(0, state.absorbed_below - 1)
-
-
-def _spans_of_lease(state: AckState, lease_id: int, *states: State) -> list[Span]:
-    return [span for span in state.in_state(*states) if span.lease_id == lease_id]
 
 
 def _acked(
@@ -330,8 +333,8 @@ def _end(
     for lease_id, positions in targets.items():
         if not positions:
             continue
-        broken = [span.only(positions) for span in _spans_of_lease(state, lease_id, State.LEASED)]
-        following = _followers(state, lease_id, positions, [s for s in broken if s], terms)
+        broken = spans_within(state.of_lease(lease_id, State.LEASED), positions)
+        following = _followers(state, lease_id, positions, broken, terms)
         spans: list[Span] = []
         for span in state.spans:
             if span.lease_id != lease_id or span.state not in terms.may_return:
@@ -350,7 +353,7 @@ def _followers(
 ) -> Positions:
     if not terms.subscription.enable_message_ordering:
         return NOTHING
-    held = _spans_of_lease(state, lease_id, *terms.may_return)
+    held = state.of_lease(lease_id, *terms.may_return)
     rest = [span if span.state is State.ACKED else span.without(positions) for span in held]
     rest = [span for span in rest if span]
     return terms.keys.followers(broken, rest) if rest else NOTHING

@@ -11,6 +11,7 @@ from pubsub_delta.clock import read_time
 from pubsub_delta.durations import Duration, format_duration, parse_duration_within
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import subscription_name, topic_name
+from pubsub_delta.policy.arguments import check_switch, is_given, is_whole
 from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.policy.push_configs import check_push_config
 from pubsub_delta.policy.schemas.revisions import check_settings
@@ -101,8 +102,7 @@ def check_new_deadline(seconds: int) -> timedelta:
 
 
 def _whole_seconds(seconds: int, least: int, also: str) -> int:
-    whole = isinstance(seconds, int) and not isinstance(seconds, bool)
-    if not whole or not least <= seconds <= MAX_ACK_DEADLINE_SECONDS:
+    if not is_whole(seconds) or not least <= seconds <= MAX_ACK_DEADLINE_SECONDS:
         raise InvalidArgument(
             f"ack_deadline_seconds: {seconds!r} is out of range; "
             f"{also}whole seconds from {least} to {MAX_ACK_DEADLINE_SECONDS} are accepted"
@@ -163,26 +163,13 @@ def check_expiration_policy(
     return policy
 
 
-def check_switch(value: bool, field: str) -> bool:
-    """Return the boolean value of a field."""
-    if not isinstance(value, bool):
-        raise InvalidArgument(
-            f"{field}: {value!r} is neither True nor False; one of them is accepted"
-        )
-    return value
-
-
 def check_retry_policy(policy: RetryPolicy | None) -> RetryPolicy | None:
     """Return a retry policy: both backoffs are 0 to 600 seconds, the minimum not above the other.
 
     None means immediate redelivery.
     """
-    if policy is None:
+    if not is_given(policy, RetryPolicy, "retry_policy", "no wait"):
         return None
-    if not isinstance(policy, RetryPolicy):
-        raise InvalidArgument(
-            f"retry_policy: {policy!r} is not a RetryPolicy; one is accepted, or None for no wait"
-        )
     smallest, largest = (
         parse_duration_within(value, f"retry_policy.{name}", timedelta(0), MAX_BACKOFF)
         for name, value in (
@@ -205,16 +192,10 @@ def check_dead_letter_policy(
 
     ``max_delivery_attempts`` is 5 to 100. The caller checks whether the topic exists.
     """
-    if policy is None:
+    if not is_given(policy, DeadLetterPolicy, "dead_letter_policy", "no dead letters"):
         return None
-    if not isinstance(policy, DeadLetterPolicy):
-        raise InvalidArgument(
-            f"dead_letter_policy: {policy!r} is not a DeadLetterPolicy; one is accepted, or None "
-            "for no dead letters"
-        )
     attempts = policy.max_delivery_attempts
-    whole = isinstance(attempts, int) and not isinstance(attempts, bool)
-    if not whole or not MIN_DELIVERY_ATTEMPTS <= attempts <= MAX_DELIVERY_ATTEMPTS:
+    if not is_whole(attempts) or not MIN_DELIVERY_ATTEMPTS <= attempts <= MAX_DELIVERY_ATTEMPTS:
         raise InvalidArgument(
             f"dead_letter_policy.max_delivery_attempts: {attempts!r} is out of range; "
             f"whole numbers from {MIN_DELIVERY_ATTEMPTS} to {MAX_DELIVERY_ATTEMPTS} are accepted"
@@ -230,8 +211,7 @@ def check_dead_letter_policy(
 
 def check_max_messages(max_messages: int | None) -> int | None:
     """Return the limit of a pull: at least 1, or None for all available messages."""
-    whole = isinstance(max_messages, int) and not isinstance(max_messages, bool)
-    if max_messages is not None and (not whole or max_messages <= 0):
+    if max_messages is not None and (not is_whole(max_messages) or max_messages <= 0):
         raise InvalidArgument(
             f"max_messages: {max_messages!r} is out of range; 1 or more is accepted"
         )

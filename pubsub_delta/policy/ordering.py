@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Protocol
 
-from pubsub_delta.policy.ack_state import AckState, Span, State, union
+from pubsub_delta.policy.ack_state import AckState, Span, State, spans_within, union
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.redelivery import is_exhausted
 from pubsub_delta.resources import Subscription
@@ -45,7 +45,7 @@ def choose(
     """
     open_ = deliverable(state, subscription)
     if below is not None:
-        open_ = _parts(open_, union(open_).within(0, below - 1))
+        open_ = spans_within(open_, union(open_).within(0, below - 1))
     free = union(open_)
     holding_up = _holding_up(state, subscription)
     if max_messages is None or len(free) <= max_messages:
@@ -58,9 +58,9 @@ def choose(
     chosen, passed_over = _first_apart_from(before, untried, keys, max_messages)
     if not failed or len(chosen) == max_messages:
         return chosen
-    among = [*chain(*failed), *_parts(untried, passed_over)]
+    among = [*chain(*failed), *spans_within(untried, passed_over)]
     if holding_up:
-        among = _parts(among, union(among) - keys.of_same_keys(holding_up, among))
+        among = spans_within(among, union(among) - keys.of_same_keys(holding_up, among))
     return chosen | _first_keys(failed, among, keys, max_messages - len(chosen))
 
 
@@ -94,7 +94,7 @@ def _first_apart_from(
     chosen, passed_over, size = Positions(), Positions(), max(_WINDOW, 4 * count)
     while rest and len(chosen) < count:
         window = rest.first(size)
-        held = keys.of_same_keys(before, _parts(spans, window))
+        held = keys.of_same_keys(before, spans_within(spans, window))
         chosen, passed_over = chosen | (window - held), passed_over | held
         rest, size = rest - window, 4 * size
     return chosen.first(count), passed_over
@@ -109,7 +109,7 @@ def _first_keys(
     covers as many groups as can all be chosen.
     """
     free, chosen = union(among), Positions()
-    groups = [parts for group in failed if (parts := _parts(group, free))]
+    groups = [parts for group in failed if (parts := spans_within(group, free))]
     taken = len(groups)
     while groups and len(chosen) < count:
         first, later = list(chain(*groups[:taken])), list(chain(*groups[taken:]))
@@ -123,11 +123,6 @@ def _first_keys(
         chosen |= wanted.first(room)
         groups, taken = groups[taken:], len(groups) - taken
     return chosen
-
-
-def _parts(spans: Iterable[Span], positions: Positions) -> list[Span]:
-    """Return the parts of spans in some positions, without empty spans."""
-    return [part for part in (span.only(positions) for span in spans) if part]
 
 
 def deliverable(state: AckState, subscription: Subscription) -> list[Span]:

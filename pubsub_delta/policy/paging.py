@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.arguments import is_whole
 from pubsub_delta.resources import Page
 
 _PREFIX = b"after:"
@@ -63,8 +64,7 @@ def page_in_order(
 
 
 def _check_size(page_size: int | None) -> None:
-    whole = isinstance(page_size, int) and not isinstance(page_size, bool)
-    if page_size is not None and (not whole or page_size < 1):
+    if page_size is not None and (not is_whole(page_size) or page_size < 1):
         raise InvalidArgument(f"page_size: {page_size!r} is out of range; 1 or more is accepted")
 
 

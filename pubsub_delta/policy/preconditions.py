@@ -27,11 +27,13 @@ def check_if_unchanged(if_unchanged: object, kind: type[R], name: str) -> R | No
     return if_unchanged
 
 
-def check_unchanged(stored: R, read: R) -> None:
-    """Raise Aborted if the stored resource differs from the one that was read.
+def check_unchanged(stored: R, read: R | None) -> None:
+    """Raise Aborted if the stored resource differs from the one that was read, if one was.
 
     AIP-154: an update with an outdated etag fails with ABORTED.
     """
+    if read is None:
+        return
     then, now = own_fields(read), own_fields(stored)
     changed = [name for name in now if now[name] != then[name]]
     if changed:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.arguments import check_switch, is_given
 from pubsub_delta.resources import NoWrapper, OidcToken, PushConfig
 
 MAX_ENDPOINT_CHARACTERS = 2048
@@ -25,13 +26,9 @@ def check_push_config(
     The endpoint is an absolute http or https URL of at most 2,048 ASCII characters, without user
     and fragment. None means pull. Pub/Sub: push has no exactly-once delivery.
     """
-    if config is None:
+    without = "a subscription that is pulled from"
+    if not is_given(config, PushConfig, "push_config", without):
         return None
-    if not isinstance(config, PushConfig):
-        raise InvalidArgument(
-            f"push_config: {config!r} is not a PushConfig; one is accepted, or None for a "
-            "subscription that is pulled from"
-        )
     endpoint = _checked_endpoint(config.push_endpoint)
     _check_attributes(config.attributes)
     _check_no_wrapper(config.no_wrapper)
@@ -52,28 +49,13 @@ def _check_attributes(attributes: Mapping[str, str]) -> None:
 
 
 def _check_no_wrapper(no_wrapper: NoWrapper | None) -> None:
-    if no_wrapper is None:
-        return
-    if not isinstance(no_wrapper, NoWrapper):
-        raise InvalidArgument(
-            f"push_config.no_wrapper: {no_wrapper!r} is not a NoWrapper; one is accepted, or "
-            "None for JSON"
-        )
-    if not isinstance(no_wrapper.write_metadata, bool):
-        raise InvalidArgument(
-            f"push_config.no_wrapper.write_metadata: {no_wrapper.write_metadata!r} is neither "
-            "True nor False; one of them is accepted"
-        )
+    if is_given(no_wrapper, NoWrapper, "push_config.no_wrapper", "JSON"):
+        check_switch(no_wrapper.write_metadata, "push_config.no_wrapper.write_metadata")
 
 
 def _check_oidc_token(oidc_token: OidcToken | None) -> None:
-    if oidc_token is None:
+    if not is_given(oidc_token, OidcToken, "push_config.oidc_token", "no token"):
         return
-    if not isinstance(oidc_token, OidcToken):
-        raise InvalidArgument(
-            f"push_config.oidc_token: {oidc_token!r} is not an OidcToken; one is accepted, or "
-            "None for no token"
-        )
     email, audience = oidc_token.service_account_email, oidc_token.audience
     is_address = isinstance(email, str) and _EMAIL.fullmatch(email)
     if not is_address or len(email) > _LONGEST_EMAIL:

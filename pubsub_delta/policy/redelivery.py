@@ -144,7 +144,7 @@ def forwarded(state: AckState, number: int, *, retain: bool = False) -> AckState
 
     ``retain``: whether the subscription retains acknowledged messages.
     """
-    spans = forwardings(state).get(number, [])
+    spans = state.of_lease(number, State.FORWARDING)
     if not spans:
         return state
     counted = state.counters.dead_letters + sum(map(len, spans))
@@ -155,7 +155,7 @@ def forwarded(state: AckState, number: int, *, retain: bool = False) -> AckState
 
 def give_back(state: AckState, number: int) -> AckState:
     """Make the messages of a forwarding exhausted again, as the dead-letter topic was deleted."""
-    spans = forwardings(state).get(number, [])
+    spans = state.of_lease(number, State.FORWARDING)
     if not spans:
         return state
     return with_spans(state, (s.released() if s in spans else s for s in state.spans))

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.policy import delivery
-from pubsub_delta.policy.ack_state import AckState, Span, State, Stream, union
+from pubsub_delta.policy.ack_state import AckState, Span, State, Stream, spans_within, union
 from pubsub_delta.policy.delivery import Terms
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.redelivery import is_exhausted
@@ -132,8 +132,7 @@ def _with_stream(state: AckState, started: Stream) -> AckState:
 
 
 def _leased(state: AckState, stream: Stream) -> list[Span]:
-    held = [span for span in state.in_state(State.LEASED) if span.lease_id == stream.lease_id]
-    return [part for part in (span.only(stream.positions) for span in held) if part]
+    return spans_within(state.of_lease(stream.lease_id, State.LEASED), stream.positions)
 
 
 def _leased_again(

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.arguments import check_switch, is_given
 from pubsub_delta.resources import PushConfig
 from pubsub_delta.table_config import TableConfig
 
@@ -32,20 +33,12 @@ def check_table_config(
     Pub/Sub: a subscription is pulled from, pushes, or writes to one table; only pull has
     exactly-once delivery; the schema is the topic's or the table's.
     """
-    if config is None:
+    without = "a subscription that writes to no table"
+    if not is_given(config, TableConfig, "table_config", without):
         return None
-    if not isinstance(config, TableConfig):
-        raise InvalidArgument(
-            f"table_config: {config!r} is not a TableConfig; one is accepted, or None for a "
-            "subscription that writes to no table"
-        )
     table = _checked_table(config.table)
     for name in SWITCHES:
-        if not isinstance(getattr(config, name), bool):
-            raise InvalidArgument(
-                f"table_config.{name}: {getattr(config, name)!r} is neither True nor False; one "
-                "of them is accepted"
-            )
+        check_switch(getattr(config, name), f"table_config.{name}")
     if config.use_topic_schema and config.use_table_schema:
         raise InvalidArgument(
             "table_config: use_topic_schema together with use_table_schema; one of them is accepted"

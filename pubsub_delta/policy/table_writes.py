@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pubsub_delta.policy import redelivery
-from pubsub_delta.policy.ack_state import AckState, Span, State
+from pubsub_delta.policy.ack_state import AckState, Span, State, spans_within
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.spans import with_spans
 
@@ -24,8 +24,8 @@ def decide(state: AckState, lease_id: int, fitting: Positions, table: str) -> Ac
 
     ``table``: the table that they will be written to.
     """
-    held = [s for s in state.in_state(State.LEASED) if s.lease_id == lease_id]
-    moving = [part for part in (span.only(fitting) for span in held) if part]
+    held = state.of_lease(lease_id, State.LEASED)
+    moving = spans_within(held, fitting)
     if not moving:
         return state
     number = state.next_lease_id
@@ -47,7 +47,7 @@ def written(state: AckState, number: int, *, retain: bool) -> AckState:
 
     ``retain``: whether the subscription retains acknowledged messages.
     """
-    spans = writes(state).get(number, [])
+    spans = state.of_lease(number, State.WRITING)
     if not spans:
         return state
     counters = state.counters
@@ -59,7 +59,7 @@ def written(state: AckState, number: int, *, retain: bool) -> AckState:
 
 def given_back(state: AckState, number: int) -> AckState:
     """Make the messages of a cancelled write available; no delivery of them has failed."""
-    spans = writes(state).get(number, [])
+    spans = state.of_lease(number, State.WRITING)
     return with_spans(state, (s.released() if s in spans else s for s in state.spans))
 
 

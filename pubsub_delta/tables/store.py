@@ -206,3 +206,11 @@ class Tables:
     def _no_subscription(self, name: ResourceName) -> NotFound:
         self.registry.check_newest_commit("subscriptions")
         return NotFound(f"subscription {name} does not exist; create it first")
+
+    def no_snapshot(self, name: ResourceName) -> NotFound:
+        """Return the error for a snapshot that is not visible; DataLoss if it may be there."""
+        self.registry.check_newest_commit("snapshots")
+        return NotFound(
+            f"snapshot {name} does not exist, or has expired; list the snapshots to "
+            "see those that exist"
+        )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -122,14 +120,3 @@ def kill_before(monkeypatch: pytest.MonkeyPatch, of: object, name: str) -> None:
         raise Killed
 
     monkeypatch.setattr(of, name, die)
-
-
-def only_for(name: str) -> Callable[..., Any]:
-    """Return ``partial`` for a process that dies when it is used for any other function."""
-
-    def make(function: Callable[..., Any], *args: Any, **named: Any) -> Callable[..., Any]:
-        if function.__name__ not in (name, "written"):
-            raise Killed
-        return partial(function, *args, **named)
-
-    return make

@@ -13,7 +13,7 @@ import pytest
 from deltalake import DeltaTable
 
 from pubsub_delta import DeadLetterPolicy, ManualClock, PubSub
-from pubsub_delta.delivery import dead_letters, table_writes
+from pubsub_delta.policy import redelivery, table_writes
 from pubsub_delta.tables.lanes.direct.targets import DirectTarget
 from pubsub_delta.tables.targets import Outcome
 from tests.lanes.table_world import (
@@ -24,7 +24,6 @@ from tests.lanes.table_world import (
     Killed,
     World,
     kill_before,
-    only_for,
 )
 
 _TWO_DAYS = 2 * 86_400
@@ -65,7 +64,7 @@ def test_rows_that_have_landed_do_not_come_twice(
     world.subscribe()
     world.publish(b"a", b"b")
     with monkeypatch.context() as patched:
-        patched.setattr(table_writes, "partial", only_for("_carry_out"))
+        kill_before(patched, table_writes, "written")
         with pytest.raises(Killed):
             world.write()
     cut_log(world.table, lambda: own_row(world.table))
@@ -120,7 +119,7 @@ def test_dead_letters_that_have_landed_do_not_come_twice(
     for _ in range(5):
         store.pull(NAME).nack()
     with monkeypatch.context() as patched:
-        kill_before(patched, dead_letters, "_finish")
+        kill_before(patched, redelivery, "forwarded")
         with pytest.raises(Killed):
             store.pull(NAME)
     assert world.states() == {"forwarding": 2}

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from pubsub_delta.errors import DataLoss
+from pubsub_delta import ManualClock, PubSub
+from pubsub_delta.errors import DataLoss, FailedPrecondition
 from tests.lanes.builders import (
     at,
     numbers,
     topic,
 )
 from tests.lanes.conftest import Bench
+from tests.lanes.table_world import require
 
 
 def stored(bench: Bench) -> Path:
@@ -76,3 +78,40 @@ def test_an_emptied_commit_is_data_loss(bench: Bench) -> None:
     os.truncate(log / f"{1:020d}.json", 0)
     with pytest.raises(DataLoss):
         bench.another()[0].history(table)
+
+
+TOPIC, NAME = "orders", "delays"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> PubSub:
+    store = PubSub(None, str(tmp_path / "store"), clock=ManualClock())
+    store.create_topic(TOPIC)
+    store.create_subscription(NAME, TOPIC)
+    return store
+
+
+def test_a_topic_whose_newest_commits_are_gone_is_damaged(store: PubSub, tmp_path: Path) -> None:
+    """An older copy of a topic's table: what is published next would be taken for known."""
+    for data in (b"a", b"b"):
+        store.publish(TOPIC, [data])
+    batch = store.pull(NAME)
+    assert batch.ack().counts["success"] == 2
+    log = tmp_path / "store" / "messages" / store.get_topic(TOPIC).uid / "_delta_log"
+    newest = max(log.glob("*.json"))
+    newest.unlink()
+    again = PubSub(None, str(tmp_path / "store"), clock=ManualClock())
+    with pytest.raises(DataLoss, match="its last commit is 1, and a subscription has read 2"):
+        again.pull(NAME)
+
+
+def test_a_topic_with_a_feature_for_readers_is_refused_by_its_name(
+    store: PubSub, tmp_path: Path
+) -> None:
+    """ "The library's tables need no feature": with deletion vectors, deleted rows would come."""
+    store.publish(TOPIC, [b"a"])
+    table = tmp_path / "store" / "messages" / store.get_topic(TOPIC).uid
+    require(table, "deletionVectors", by_readers=True)
+    again = PubSub(None, str(tmp_path / "store"), clock=ManualClock())
+    with pytest.raises(FailedPrecondition, match=r"only Spark can read its features \(deletionV"):
+        list(again.pull(NAME))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pubsub_delta.errors import DataLoss
@@ -16,7 +17,11 @@ from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.direct import scans as scans_module
 from pubsub_delta.tables.lanes.direct import table_snapshots
 from pubsub_delta.tables.lanes.direct.filter_cache import FilterCache
-from pubsub_delta.tables.lanes.direct.table_snapshots import StoredFile, TableSnapshot
+from pubsub_delta.tables.lanes.direct.table_snapshots import (
+    StoredFile,
+    TableSnapshot,
+    _positions_of,
+)
 from pubsub_delta.tables.lanes.scans import Window
 from tests.lanes.builders import NOON, at, messages, numbers, topic
 from tests.lanes.conftest import Bench, direct
@@ -267,3 +272,12 @@ def test_positions_of_many_files_are_read_a_few_files_at_a_time(
         n + k for n in range(0, 50, 10) for k in (0, 2)
     ]
     assert together == [2, 2, 1]
+
+
+def test_positions_without_statistics_may_be_any(tmp_path: Path) -> None:
+    """Another program may have rewritten a file without them: nothing of it is passed over."""
+    rows = pa.table({"position": [7, 9], "data": [b"a", b"b"]})
+    for name, has_statistics, found in (("with", True, (7, 9)), ("none", False, (0, 2**63 - 1))):
+        path = tmp_path / name
+        pq.write_table(rows, path, write_statistics=has_statistics)
+        assert _positions_of(pq.ParquetFile(path), 0) == found

@@ -12,13 +12,14 @@ import pytest
 from deltalake import DeltaTable
 
 from pubsub_delta import DeadLetterPolicy, PubSub, SchemaSettings, TableConfig
-from pubsub_delta.delivery import consuming, table_subscriptions, table_writes
+from pubsub_delta.delivery import consuming, table_subscriptions
 from pubsub_delta.errors import FailedPrecondition, NotFound, Unavailable
+from pubsub_delta.policy import table_writes as steps
 from pubsub_delta.table_config import TableState
 from pubsub_delta.tables.lanes.direct.targets import DirectTarget
 from pubsub_delta.tables.store import Tables
 from pubsub_delta.tables.targets import Target, Unwritable
-from tests.lanes.table_world import BYTES, DEAD, NAME, TOPIC, Killed, World, kill_before, only_for
+from tests.lanes.table_world import BYTES, DEAD, NAME, TOPIC, Killed, World, kill_before
 from tests.lanes.test_table_rows import with_topic_schema
 from tests.unit.test_races import once
 
@@ -109,7 +110,7 @@ def give_another_table(world: World, monkeypatch: pytest.MonkeyPatch, *, landed:
     world.publish(b"a")
     with monkeypatch.context() as patched:
         if landed:
-            patched.setattr(table_writes, "partial", only_for("_carry_out"))
+            kill_before(patched, steps, "written")
         else:
             kill_before(patched, DirectTarget, "append")
         with pytest.raises(Killed):

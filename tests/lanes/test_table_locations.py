@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pubsub_delta import PubSub, TableConfig
 from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.table_configs import check_table_config
 from pubsub_delta.table_config import TableState
+from pubsub_delta.tables.layout import layout_of
+from pubsub_delta.tables.targets import TableLocations, Unwritable
 from tests.lanes.table_world import NAME, TOPIC, World
 
 
@@ -72,3 +76,22 @@ def test_a_table_that_this_process_cannot_open_is_told_as_that(
     config = TableConfig(table.format(tables))
     with pytest.raises(InvalidArgument, match="is not a path or URL that deltalake opens"):
         store.create_subscription(NAME, TOPIC, table_config=config)
+
+
+def test_a_store_in_a_catalog_has_no_tables_without_a_root() -> None:
+    with pytest.raises(Unwritable, match="tables_root names one") as told:
+        TableLocations(layout_of("main.pubsub"), None).path("shop.orders")
+    assert told.value.state is TableState.PERMISSION_DENIED
+    assert TableLocations(layout_of("main.pubsub"), "/t").path("shop.orders") == "/t/shop/orders"
+
+
+@pytest.mark.parametrize(
+    ("given", "table"),
+    [("shop:sales.orders", "shop.sales.orders"), ("shop.sales.orders", "shop.sales.orders")],
+)
+def test_a_table_may_be_named_as_gclouds_help_names_it(given: str, table: str) -> None:
+    """gcloud: --bigquery-table=PROJECT:DATASET.TABLE names the same table as with a dot."""
+    no_others: dict[str, Any] = {"push_config": None, "enable_exactly_once_delivery": False}
+    found = check_table_config(TableConfig(given), **no_others)
+    assert found is not None
+    assert found.table == table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,12 +11,12 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable, Field, Schema
 
-from pubsub_delta import DeadLetterPolicy, InvalidArgument, TableConfig, TableState
+from pubsub_delta import DeadLetterPolicy, InvalidArgument, SchemaSettings, TableConfig, TableState
 from pubsub_delta.delivery import table_subscriptions
 from pubsub_delta.policy.table_configs import check_table_config
 from pubsub_delta.tables.lanes.direct.targets import DirectTarget
 from pubsub_delta.tables.targets import Unwritable
-from tests.lanes.table_world import DEAD, NAME, TEXTS, World
+from tests.lanes.table_world import DEAD, METADATA, NAME, TEXTS, TOPIC, World
 
 
 @pytest.fixture
@@ -120,3 +121,15 @@ def test_a_table_is_named_by_up_to_1024_characters(table: str) -> None:
     assert check_table_config(config, **given) == config
     with pytest.raises(InvalidArgument, match="names no table"):
         check_table_config(TableConfig(f"{table}a"), **given)
+
+
+def test_a_field_that_is_metadata_as_well_is_refused(world: World) -> None:
+    """One column cannot have both; which of them it was, no reader could tell."""
+    fields = [{"name": "message_id", "type": "string"}]
+    definition = json.dumps({"type": "record", "name": "Order", "fields": fields})
+    world.store.create_schema("order", "AVRO", definition)
+    world.store.update_topic(TOPIC, schema_settings=SchemaSettings("order", "JSON"))
+    world.make(METADATA)
+    with pytest.raises(InvalidArgument, match="message_id is a field of the topic's schema and me"):
+        world.subscribe(use_topic_schema=True, write_metadata=True)
+    world.subscribe(use_topic_schema=True)

@@ -31,7 +31,7 @@ from tests.lanes.table_world import (
     TEXTS,
     Killed,
     World,
-    only_for,
+    kill_before,
 )
 
 
@@ -50,7 +50,7 @@ def test_killed_after_the_rows_have_landed_they_do_not_come_twice(
     world.subscribe()
     world.publish(b"a", b"b")
     with monkeypatch.context() as patched:
-        patched.setattr(table_writes, "partial", only_for("_carry_out"))
+        kill_before(patched, steps, "written")
         with pytest.raises(Killed):
             world.write()
     assert world.states() == {"writing": 2}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import deltalake
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from pubsub_delta import ManualClock, PubSub, SystemClock
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.lanes.direct import DirectLane
 from pubsub_delta.tables.lanes.direct.errors import translating_errors
@@ -178,3 +180,18 @@ def test_a_locked_table_is_a_conflict_for_who_does_not_wait(bench: Bench) -> Non
         pass
     with other.locked(table, wait=False):
         pass
+
+
+def test_a_dry_run_tells_how_many_commits_would_go_and_removes_none(tmp_path: Path) -> None:
+    """ "`dry_run`: do nothing, and tell what would be done": a log that is cut stays cut."""
+    clock = ManualClock(SystemClock().now())
+    store = PubSub(None, str(tmp_path / "store"), clock=clock)
+    store.create_topic("orders")
+    for _ in range(3):
+        store.publish("orders", [b"a"])
+    log = tmp_path / "store" / "messages" / store.get_topic("orders").uid / "_delta_log"
+    before = sorted(each.name for each in log.iterdir())
+    clock.advance(10 * 86_400)
+    told = store.maintain(dry_run=True, log_retention="1d")
+    assert list(told.forgotten.values()) == [3]
+    assert sorted(each.name for each in log.iterdir()) == before

@@ -107,8 +107,7 @@ def dead_letters_that_are_acknowledged_first() -> Iterator[None]:
     def acknowledged_first(
         tables: Any, source: Any, target: str, number: int, spans: Sequence[Any], now: datetime
     ) -> bool:
-        done = partial(dead_letters._finish, redelivery.forwarded, number)
-        tables.ack_states.change(source.uid, done)
+        tables.ack_states.update(source.uid, partial(redelivery.forwarded, number=number))
         return append(tables, source, target, number, spans, now)
 
     with mock.patch.object(dead_letters, "_append", acknowledged_first):

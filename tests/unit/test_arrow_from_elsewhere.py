@@ -9,6 +9,7 @@ import math
 from collections import UserDict
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -178,4 +179,21 @@ def test_names_of_columns_are_no_messages(table: Any) -> None:
     told = publish(world, table)
     assert isinstance(told, InvalidArgument)
     assert "gives the names of its columns" in str(told)
+    assert world.stored() == []
+
+
+def test_a_table_is_sorted_by_a_column_that_it_has() -> None:
+    world = InMemory()
+    table = pa.table({"data": [b"a"]})
+    with pytest.raises(InvalidArgument, match="order_by: 'at' is not a column; one of data is"):
+        world.store.publish(TOPIC, table, order_by="at")
+    assert world.stored() == []
+
+
+def test_a_table_is_not_sorted_by_numbers_that_arrow_does_not_sort() -> None:
+    """Arrow takes half-precision numbers for floating ones, and sorts no table by them."""
+    world = InMemory()
+    table = pa.table({"data": [b"a", b"b"], "at": pa.array([np.float16(2), np.float16(1)])})
+    with pytest.raises(InvalidArgument, match="halffloat, which is not sorted"):
+        world.store.publish(TOPIC, table, order_by="at")
     assert world.stored() == []

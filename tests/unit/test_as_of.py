@@ -8,8 +8,9 @@ import pytest
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.operations.read import version_as_of
+from pubsub_delta.tables.messages import commits
 from tests.unit.builders import HOUR, MINUTE, at
-from tests.unit.in_memory import TOPIC, InMemory
+from tests.unit.in_memory import NAME, TOPIC, InMemory
 
 
 def as_of(world: InMemory, wanted: Any) -> int:
@@ -48,3 +49,18 @@ def test_every_version_that_there_is_can_be_read_and_no_other() -> None:
     for wrong in (-1, 3, True, 1.0):
         with pytest.raises(InvalidArgument, match="a version from 0 to 2, is accepted"):
             as_of(world, wrong)
+
+
+def test_a_time_is_found_in_a_topic_of_more_commits_than_are_searched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Seek to a time: messages published before it become acked, those from it on unacked."""
+    monkeypatch.setattr(commits, "_FEW", 3)
+    world = InMemory()
+    for second in range(8):
+        world.be_at(second)
+        world.publish(str(second))
+    world.pull()  # so all of them are one span
+    world.be_at(30)
+    world.store.seek(NAME, time=world.now.replace(second=5))
+    assert [each.data for each in world.pull()] == ["5", "6", "7"]

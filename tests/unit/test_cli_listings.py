@@ -290,3 +290,13 @@ def test_a_backlog_tells_attempts_where_they_are_counted(counted: bool) -> None:
     (found,) = json.loads(terminal.run("subscriptions backlog delays --format=json").stdout)
     assert found.get("deliveryAttempt") == (1 if counted else None)
     assert (found["message"]["data"], found["state"]) == ("bGF0ZQ==", "leased")
+
+
+def test_a_list_is_sorted_by_what_it_does_not_show() -> None:
+    """gcloud: "--sort-by: comma-separated list of resource field key names to sort by"."""
+    assert names("--sort-by=~messageRetentionDuration,~labels.env")[0] == ["b2", "a1", "c3"]
+    assert names("--sort-by=labels.env,~name")[0] == ["c3", "a1", "b2"]
+    for key, found in (("labels.env", ["a1", "c3", "b2"]), ("~labels.env", ["b2", "a1", "c3"])):
+        format_ = "--format=table[no-heading](name.basename())"
+        shown = run(Paged(), "topics", "list", f"--sort-by={key}", format_)
+        assert shown.stdout.split() == found

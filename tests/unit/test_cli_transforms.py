@@ -15,6 +15,7 @@ from pubsub_delta.cli.periods import Period, parse_period
 from pubsub_delta.cli.printing import render
 from pubsub_delta.cli.shell_lines import CONTINUED, PROMPT, commands
 from pubsub_delta.cli.times import parse_duration
+from pubsub_delta.errors import InvalidArgument
 
 UTC = timezone.utc
 NOW = datetime(2026, 11, 21, 15, 30, tzinfo=UTC)
@@ -197,3 +198,15 @@ def test_a_setting_of_a_column_may_follow_in_a_projection_that_shows_nothing(set
     after = table("", f":(name{of},none{of})")
     assert after == table(of)
     assert (after == table("")) is (setting == "sort=1:reverse")
+
+
+def test_map_reaches_into_lists_of_lists() -> None:
+    """ "gcloud topic projections": "map(depth=1): applies the next transform function to each"."""
+    assert made([["a", "bc"], ["def"]], "map(2).len()") == [1, 2, 3]
+    assert made(["a", "bc"], "map(1).len()") == [1, 2]
+
+
+def test_a_time_zone_that_is_none_is_told() -> None:
+    (column,) = parse_format("value(a.date(tz=Mars))").columns
+    with pytest.raises(InvalidArgument, match="'Mars' is not a time zone"):
+        column.of({"a": "2026-01-01T00:00:00Z"})

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+import yaml
 
-from pubsub_delta.cli.documents import config
+from pubsub_delta.cli.documents import config, yaml_text
 from pubsub_delta.cli.formats import parse_format
 from pubsub_delta.cli.grammar.context import Context
 from pubsub_delta.cli.grammar.filters import parse_filter
@@ -119,3 +120,13 @@ def test_a_key_of_an_item_that_is_not_there_finds_nothing() -> None:
     assert value_at(record, parse_key("a[2].b")) is None
     assert value_at(record, parse_key("a[-3].b")) is None
     assert value_at(record, parse_key("a.b")) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "text", ["a\xadb", "a\xa0b", "\x9bz", "\x7f", "\u200ex", "\u2028q", "\U000e0001y", "\x1b[0m"]
+)
+def test_yaml_has_no_character_that_is_not_seen_and_reads_as_it_was(text: str) -> None:
+    """ "Control characters are written out there in every format", and a reader gets them back."""
+    written = yaml_text({"a": text})
+    assert written.replace("\n", "").isprintable()
+    assert yaml.safe_load(written) == {"a": text}

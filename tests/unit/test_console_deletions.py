@@ -67,3 +67,12 @@ def test_the_snapshots_of_a_deleted_topic_are_replayed_to_its_subscriptions() ->
     assert browser.world.backlog() == {"a": "available"}
     store.detach_subscription("first")
     assert "no subscription that could seek" in words(browser.get("/snapshots/before").text)
+
+
+def test_the_page_that_deletes_a_detached_subscription_promises_no_loss() -> None:
+    browser = Browser()
+    browser.world.publish("a")
+    browser.store.detach_subscription("first")
+    page = words(browser.get("/subscriptions/first/delete").text)
+    assert "It has no backlog." in page
+    assert "is lost" not in page

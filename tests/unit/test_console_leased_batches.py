@@ -9,10 +9,12 @@ import pytest
 
 pytest.importorskip("fastapi")
 
+from typing import Any
+
 from pubsub_delta.batches import PulledBatch
 from pubsub_delta.console.jobs import Job
 from pubsub_delta.console.leased_batches import MAX_KEPT, LeasedBatches
-from pubsub_delta.errors import DataLoss
+from pubsub_delta.errors import DataLoss, Unavailable
 from pubsub_delta.resources import AckResult, ReceivedMessage, RetryPolicy
 from tests.unit.browsing import Browser, form_from_pairs, words
 from tests.unit.builders import MINUTE
@@ -141,3 +143,26 @@ def test_what_was_too_late_is_not_counted_as_done(verb: str, told: str) -> None:
     browser.store.modify_ack_deadline("first", ids[:1], 0)
     sent = {**form.fields, "ack_id": ids, "verb": verb}
     assert told in words(browser.client.post(form.action, data=sent).text)
+
+
+def test_messages_that_could_not_be_answered_are_still_on_their_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who was told nothing would take them for acknowledged."""
+    browser = Browser()
+    browser.world.publish("a")
+    page = browser.pull()
+    form = form_from_pairs(page.text, page.url.path)
+
+    def away(*_: Any, **__: Any) -> Any:
+        raise Unavailable("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(browser.store, "acknowledge", away)
+        (ack_id,) = re.findall(r'name="ack_id" value="([^"]*)"', page.text)
+        sent = {**form.fields, "ack_id": ack_id, "verb": "ack"}
+        told = browser.client.post(form.action, data=sent, headers=browser.sent_with_forms)
+    assert "the disk is full" in words(told.text)
+    assert told.url.path == page.url.path
+    again = browser.client.post(form.action, data=sent, headers=browser.sent_with_forms)
+    assert "1 acknowledged" in words(again.text)

@@ -12,6 +12,8 @@ import pytest
 
 pytest.importorskip("fastapi")
 
+from pubsub_delta.console import flash
+from pubsub_delta.console.flash import Flash, FlashMessages
 from pubsub_delta.errors import DataLoss
 from tests.unit.browsing import Browser, form_from_pairs, words
 from tests.unit.test_console_lists import eventually
@@ -135,3 +137,17 @@ def test_a_line_of_a_message_is_text_where_it_is_cut_and_hexadecimal_where_it_is
     binary, text = lines(browser, "/topics/flights/messages")
     assert text.startswith("\u00e9" * 40)
     assert binary.startswith("63 61 66 e9 20 61")
+
+
+def test_a_job_that_is_gone_is_told() -> None:
+    assert Browser().client.get("/jobs/gone").status_code == 404
+    assert Browser().client.get("/jobs/gone/progress").status_code == 404
+
+
+def test_of_many_messages_that_no_page_has_shown_the_newest_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(flash, "MOST", 3)
+    kept = FlashMessages()
+    keys = [kept.add(Flash("done")) for _ in range(5)]
+    assert [kept.take(key) is not None for key in keys] == [False, False, True, True, True]

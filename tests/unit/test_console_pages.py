@@ -14,6 +14,7 @@ pytest.importorskip("fastapi")
 
 from fastapi.testclient import TestClient
 
+from pubsub_delta.console import lists
 from pubsub_delta.console.application import create_app
 from pubsub_delta.console.security import ConsoleAccess
 from pubsub_delta.resources import (
@@ -217,3 +218,18 @@ def test_the_first_steps_lead_to_the_store_and_the_project_of_the_console(
     assert topic == ["pubsub-delta", "topics", "create", "greetings", *options]
     assert subscription[4:] == ["--topic=greetings", *options]
     assert f"store = PubSub(None, {arguments})\n" in steps[1]
+
+
+def test_a_list_has_the_resources_of_all_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lists, "_PAGE", 2)
+    browser = Browser()
+    names = [f"of-many-{n}" for n in range(7)]
+    for name in names:
+        browser.store.create_topic(name)
+    page = words(browser.get("/topics").text)
+    assert [name for name in names if name not in page] == []
+
+
+def test_a_push_subscription_is_listed_as_one() -> None:
+    browser = Browser(push_config=PushConfig("https://example.com/push"))
+    assert "first Push" in words(browser.get("/subscriptions?columns=id&columns=delivery").text)

@@ -13,6 +13,7 @@ pytest.importorskip("fastavro")
 
 from pubsub_delta import Encoding, InvalidArgument, Message, NotFound, SchemaSettings
 from pubsub_delta.console import message_page
+from pubsub_delta.console.message_data import schema_view
 from tests.unit.browsing import Browser, words
 from tests.unit.schema_cases import (
     AVRO,
@@ -210,3 +211,13 @@ def test_fields_in_protocol_buffers_are_read_too(browser: Browser) -> None:
     assert codec.values(data, Encoding.BINARY, codec) == {"name": "Utah"}
     (number,) = store.publish("flights", [data]).message_ids
     assert "1 field name Utah" in words(browser.get(f"/topics/flights/messages/{number}").text)
+
+
+def test_fields_of_every_type_are_shown() -> None:
+    """Maps are shown by their keys, lists by their places, and bytes as hexadecimal."""
+    view = schema_view({"by": [("k", 1)], "list": [1, "x"], "raw": b"\x01\xff", "no": None}, "s")
+    assert view.tree is not None
+    found = {each.name: each for each in view.tree.parts}
+    assert [(each.name, each.text) for each in found["by"].parts] == [("k", "1")]
+    assert [each.text for each in found["list"].parts] == ["1", "x"]
+    assert found["raw"].text == "01 ff"

@@ -15,10 +15,11 @@ pytest.importorskip("fastapi")
 from fastapi.testclient import TestClient
 
 from pubsub_delta.clock import ManualClock
+from pubsub_delta.console.context import Console
 from pubsub_delta.console.searches import IDLE_TIMEOUT, BackgroundSearch, BackgroundSearches
 from pubsub_delta.errors import DataLoss
 from pubsub_delta.resources import Message
-from tests.unit.browsing import BASE, Browser
+from tests.unit.browsing import BASE, Browser, form_from_pairs
 from tests.unit.builders import at
 
 SECONDS = IDLE_TIMEOUT.total_seconds()
@@ -213,3 +214,23 @@ def test_blanks_around_what_is_looked_for_count(asked: dict[str, str], expected:
 def test_until_a_second_includes_what_was_published_in_it(latest: str, expected: list[str]) -> None:
     """Pages show a publish time to the second: who types it finds that message."""
     assert found(latest=latest) == expected
+
+
+def test_a_search_is_stopped_by_its_page() -> None:
+    """ "Stop" ends a search that reads a topic: a page that goes on would keep its server busy."""
+    browser, endless = Browser(), Endless()
+    running_in: Any = browser.app.app
+    console: Console = running_in.state.console
+    at = "/topics/flights/messages"
+    running = console.searches.start(cast("Any", endless), at, "text=late")
+    at_page = f"/searches/{running.id}"
+    form = form_from_pairs(browser.get(at_page).text, f"{at_page}/stop")
+    endless.look()
+    by_htmx = {**browser.sent_with_forms, "HX-Request": "true"}
+    answer = browser.client.post(form.action, data=form.fields, headers=by_htmx)
+    assert answer.status_code == 200
+    assert "<html" not in answer.text
+    assert running.was_stopped
+    assert endless.ended.wait(LONG)
+    again = browser.client.post(form.action, data=form.fields, headers=browser.sent_with_forms)
+    assert again.url.path == at_page

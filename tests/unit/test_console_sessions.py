@@ -120,3 +120,8 @@ def test_a_page_without_the_form_does_not_say_that_the_form_is_there() -> None:
     told = words(answer.text)
     assert "Nothing was changed. Load its page again" in told
     assert "still in it" not in told
+
+
+def test_who_is_signed_in_is_not_asked_for_the_token_again() -> None:
+    browser = Browser()
+    assert browser.get("/sign-in").url.path == "/"

@@ -12,6 +12,7 @@ pytest.importorskip("fastapi")
 from pubsub_delta import SchemaSettings
 from pubsub_delta.console import formatting, message_data
 from pubsub_delta.console.message_data import data_views, json_tree
+from pubsub_delta.console.message_search import summary
 
 FIGURES: list[tuple[Callable[[Any], str], Any, str]] = [
     (formatting.count, 0, "0"),
@@ -146,3 +147,18 @@ def test_of_a_deep_or_long_value_the_rest_is_told_and_not_shown(
     (inner,) = tree.parts
     assert [each.name for each in inner.parts] == ["…"]
     assert (tree.text, inner.kind) == ("1 field", "object")
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        (("ä" * 200).encode(), "ä" * 80),
+        (b"x" + ("ä" * 200).encode(), "x" + "ä" * 79),
+        (b"\xff" * 60, " ".join(["ff"] * 48)),
+        (b"ok \xff", "ok"),
+    ],
+)
+def test_a_row_shows_the_beginning_of_texts_and_bytes(data: bytes, line: str) -> None:
+    """A character that the cut divides makes no bytes of a text."""
+    message: Any = type("Found", (), {"data": data})()
+    assert summary(message)["line"] == line

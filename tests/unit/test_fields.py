@@ -9,6 +9,7 @@ import pytest
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy import fields
+from pubsub_delta.policy.arguments import check_switch
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
@@ -191,11 +192,11 @@ def test_a_dead_letter_policy_is_a_dead_letter_policy(policy: Any) -> None:
 
 @pytest.mark.parametrize("value", [0, 1, "true", None])
 def test_a_switch_is_on_or_off(value: Any) -> None:
-    assert fields.check_switch(True, "enable_message_ordering")
+    assert check_switch(True, "enable_message_ordering")
     with pytest.raises(
         InvalidArgument, match=r"enable_message_ordering: .* neither True nor False"
     ):
-        fields.check_switch(value, "enable_message_ordering")
+        check_switch(value, "enable_message_ordering")
 
 
 # Expiration

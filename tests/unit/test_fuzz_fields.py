@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pubsub_delta.policy import fields as rules
+from pubsub_delta.policy.arguments import check_switch
 from pubsub_delta.resources import (
     BatchSettings,
     DeadLetterPolicy,
@@ -71,7 +72,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "expiration_policy": lambda value: rules.check_expiration_policy(value, WEEK),
     "retry_policy": rules.check_retry_policy,
     "dead_letter_policy": lambda value: rules.check_dead_letter_policy(value, PLAIN.topic, "local"),
-    "retain_acked_messages": lambda value: rules.check_switch(value, "retain_acked_messages"),
+    "retain_acked_messages": lambda value: check_switch(value, "retain_acked_messages"),
     "max_messages": rules.check_max_messages,
     "ack_deadline_seconds of a delivery": rules.check_new_deadline,
 }

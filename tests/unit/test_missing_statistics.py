@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from pubsub_delta.errors import DataLoss
 from pubsub_delta.operations import find
 from pubsub_delta.operations.find import UNACKED
 from pubsub_delta.policy.message_queries import MessageQuery
@@ -141,3 +143,20 @@ def test_messages_have_the_mean_size_of_those_in_files_that_tell_their_number() 
         with lacking(("rows",), place):
             told = (sum(sizes) - sizes[place]) // 4
             assert Query(world).consumer.messages_of(2 * told + 2) == 2
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_positions_without_their_one_row_are_damaged(
+    monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """Whichever row was chosen, a message id could be given out twice."""
+    world = InMemory()
+    read = MemoryLane.read
+
+    def damaged(self: MemoryLane, table: str, *args: Any, **named: Any) -> pa.Table:
+        found = read(self, table, *args, **named)
+        return pa.concat_tables([found] * count or [found[:0]]) if "positions" in table else found
+
+    monkeypatch.setattr(MemoryLane, "read", damaged)
+    with pytest.raises(DataLoss, match=f"has {count} rows instead of one"):
+        world.store.publish(TOPIC, ["a"])

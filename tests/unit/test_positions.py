@@ -179,3 +179,9 @@ def test_the_last_position_of_every_plain_bitmap_is_in_it() -> None:
     """Some bitmaps are made at a time; the last one of those is whole, too."""
     parts = list(Positions.of(range(7, 8 * 3_000, 8)).bits_by(8))
     assert [bit for _, bits in parts for bit in bits.tolist()] == [0x80] * 3_000
+
+
+def test_positions_that_are_all_missing_are_held_by_no_set_of_many_runs() -> None:
+    many = Positions.of(range(0, 10_000, 2))
+    assert many.holds(np.array([1, 3, 9_999])).tolist() == [False] * 3
+    assert many.holds(np.array([1, 4, 9_999])).tolist() == [False, True, False]

@@ -14,6 +14,8 @@ from google.rpc import code_pb2, error_details_pb2, status_pb2
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.server.rest import parameters, transcoding
 from pubsub_delta.server.rest.selection import selected, selection
+from tests.unit.serving_world import WorldBackend, served
+from tests.unit.test_server_rest import ask
 
 TOPIC = "projects/local/topics/flights"
 
@@ -138,3 +140,34 @@ def test_a_part_that_an_answer_has_not_is_refused(text: str) -> None:
     with pytest.raises(InvalidArgument, match="fields of the response are accepted") as refused:
         selection(text, pubsub.PullResponse.pb().DESCRIPTOR)
     assert len(str(refused.value)) < 300
+
+
+FLIGHTS = "/v1/projects/local/topics/flights"
+
+
+def test_an_error_that_nobody_expected_is_answered_in_json(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A client that gets no reply sends its request again, and again."""
+
+    def broken(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("nobody expected this")
+
+    with served(WorldBackend()) as address:
+        assert ask(address, "PUT", FLIGHTS)[0] == 200
+        with monkeypatch.context() as patched:
+            patched.setattr(transcoding, "response_of", broken)
+            status, told = ask(address, "GET", FLIGHTS)
+        assert (status, told["error"]["status"]) == (500, "INTERNAL")
+        assert "failed unexpectedly" in caplog.text
+        assert ask(address, "GET", FLIGHTS)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "fields", ["topics(name", "topics(name))", "topics(", "topics()", "topics/", "topics(name,"]
+)
+def test_a_selection_that_is_not_whole_is_refused(fields: str) -> None:
+    with served(WorldBackend()) as address:
+        status, told = ask(address, "GET", f"/v1/projects/local/topics?fields={fields}")
+    assert (status, told["error"]["status"]) == (400, "INVALID_ARGUMENT")
+    assert "fields" in told["error"]["message"]

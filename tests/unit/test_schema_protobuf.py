@@ -9,11 +9,14 @@ import pytest
 
 pytest.importorskip("grpc_tools")
 
+import subprocess
+
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.policy.schemas.protobuf import check_compatible, check_compiled
 from pubsub_delta.policy.schemas.types import DecimalOf, ListOf, MapOf, RecordOf, SchemaMismatch
 from pubsub_delta.protoc import _reason, compile_proto
 from pubsub_delta.schemas import Encoding
+from tests.unit.in_memory import InMemory
 from tests.unit.schema_cases import PROTO, compiled
 
 JSON, BINARY = Encoding.JSON, Encoding.BINARY
@@ -317,3 +320,16 @@ def test_a_message_is_read_by_its_own_revision_as_another_one_has_it() -> None:
 def test_the_compilers_errors_are_told_without_its_warnings(output: str, told: str) -> None:
     """ "Every message says what was wrong": where there is no error of a line, its last one."""
     assert _reason(output) == told
+
+
+def test_a_definition_that_is_not_compiled_in_time_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("grpc_tools")
+
+    def slow(*_: Any, **__: Any) -> Any:
+        raise subprocess.TimeoutExpired("protoc", 1)
+
+    monkeypatch.setattr(subprocess, "run", slow)
+    with pytest.raises(InvalidArgument, match="not compiled within"):
+        InMemory().store.validate_schema("PROTOCOL_BUFFER", 'syntax = "proto3"; message A {}')

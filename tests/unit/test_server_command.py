@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 
 pytest.importorskip("grpc")
+import asyncio
+import os
+
 import grpc
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -28,7 +31,8 @@ from pubsub_delta.clock import SystemClock
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.server.logs import JsonFormatter
 from pubsub_delta.server.security import Security, split_address
-from tests.unit.serving import SUBSCRIPTION, MemoryStore, serving
+from pubsub_delta.server.serve import run
+from tests.unit.serving import LONG, SUBSCRIPTION, MemoryStore, serving
 
 RUN = "import sys; sys.modules.update({absent}); from pubsub_delta.cli.main import main; main()"
 
@@ -257,3 +261,33 @@ def test_a_server_under_nohup_outlives_its_terminal(tmp_path: Path) -> None:
         server.send_signal(signal.SIGHUP)
         with pytest.raises(subprocess.TimeoutExpired):
             server.wait(0.5)
+
+
+class Told:
+    """A server that counts what it is told by signals."""
+
+    def __init__(self, *, has_policy_file: bool) -> None:
+        self.has_policy_file = has_policy_file
+        self.reloads, self.stopped = 0, False
+
+    async def start(self, _: object) -> int:
+        asyncio.get_running_loop().call_later(0.05, os.kill, os.getpid(), signal.SIGHUP)
+        return 0
+
+    async def reload(self) -> None:
+        self.reloads += 1
+        os.kill(os.getpid(), signal.SIGHUP if self.reloads < 3 else signal.SIGTERM)
+
+    async def stop(self) -> None:
+        self.stopped = True
+
+
+@pytest.mark.usefixtures("hangups")
+@pytest.mark.parametrize(("has_policy_file", "reloads"), [(True, 3), (False, 0)])
+def test_a_hangup_reads_the_policy_again_and_ends_a_server_without_one(
+    has_policy_file: bool, reloads: int
+) -> None:
+    """ "After SIGHUP it reads its policy file again, if it has one. Else it ends." """
+    server: Any = Told(has_policy_file=has_policy_file)
+    asyncio.run(asyncio.wait_for(run(lambda: server, lambda _: None), LONG))
+    assert (server.reloads, server.stopped) == (reloads, True)

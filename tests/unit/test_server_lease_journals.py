@@ -342,3 +342,51 @@ def test_a_server_that_ends_while_it_is_looked_for_has_left_nothing(
         assert left == []
     looking.end()
     assert list((tmp_path / FOLDER).iterdir()) == []
+
+
+def test_what_was_left_of_a_subscription_that_is_gone_holds_up_no_other(tmp_path: Path) -> None:
+    async def test(calls: Calls) -> None:
+        await calls.publish("a")
+        await calls.pull(1)
+        uid = calls.store.get_subscription(NAME).uid
+        left = here(tmp_path, "first")
+        left.journal(NAME, uid).leased(1, Positions.of([0]))
+        left.journal("projects/local/subscriptions/gone", UID).leased(1, Positions.of([0]))
+        killed(left)
+        counters, now = calls.backend.counted, calls.backend.now
+        await Hub(calls.backend, counters, QUICK, now, here(tmp_path)).take_over()
+        assert left_at(tmp_path) == {}, "there is nothing to try again"
+
+    running(test)
+
+
+def test_a_journal_that_does_not_take_the_place_of_its_file_is_none(tmp_path: Path) -> None:
+    """A server that is killed while it begins a file anew leaves the one before, which counts."""
+    one = here(tmp_path, "first")
+    one.journal("s", UID).leased(7, Positions.of(range(3)))
+    (path,) = tmp_path.rglob(UID)
+    path.with_suffix(".new").write_text(path.read_text().replace("s\n", "other\n", 1))
+    killed(one)
+    assert left_at(tmp_path) == {"s": {7: [0, 1, 2]}}
+
+
+def test_a_line_that_a_disk_takes_in_part_ends_its_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else what is given next would end the broken line, and could be taken over."""
+    one = here(tmp_path, "first")
+    journal = one.journal("s", UID)
+    journal.leased(7, Positions.of(range(3)))
+
+    class Full:
+        def write(self, written: bytes) -> int:
+            return len(written) - 1
+
+        def close(self) -> None: ...
+
+    journal._file = Full()  # type: ignore[assignment]
+    journal.given(given(0))
+    journal.given(given(1))
+    assert [*tmp_path.rglob(UID)] == []
+    killed(one)
+    assert left_at(tmp_path) == {}

@@ -144,3 +144,17 @@ def test_the_success_of_an_ack_or_a_nack_is_not_that_of_something_else(
         )
         bench.exchange()
         assert said.failures == failures
+
+
+def test_a_new_deadline_of_a_delivery_that_is_being_nacked_fails() -> None:
+    """A nack ends the lease: what is said of it afterwards is invalid with exactly-once."""
+    bench = Bench(1, exactly_once=True)
+    ack_id = bench.ack_id(bench.lease(1), 0)
+    nacked = bench.modify([ack_id], 0)
+    moved = bench.modify([ack_id], 60)
+    assert moved.done
+    assert list(moved.failures) == [ack_id]
+    bench.exchange()
+    assert nacked.done
+    assert not nacked.failures
+    assert bench.leased == []

@@ -12,19 +12,23 @@ from typing import Any
 import pytest
 
 pytest.importorskip("grpc")
+from datetime import datetime
+
 import grpc
 import pyarrow as pa
 
 from pubsub_delta.delivery.table_subscriptions import TableWrites
 from pubsub_delta.errors import NotFound
-from pubsub_delta.server import authorization, memory, table_writing
+from pubsub_delta.server import authorization, memory, serve, table_writing
 from pubsub_delta.server.authorization import Authorizer
 from pubsub_delta.server.counters import Counters
+from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.logs import JsonFormatter
 from pubsub_delta.server.rest import gateway
 from pubsub_delta.server.table_writing import TableWriter
 from pubsub_delta.server.timing import Timing
-from tests.unit.serving_calls import soon
+from tests.unit.serving import LONG, MemoryStore, eventually, serving
+from tests.unit.serving_calls import NAME, Calls, opening, running, soon
 
 
 class Failing:
@@ -127,3 +131,48 @@ def test_a_record_of_a_failure_has_its_traceback_in_json() -> None:
     line = JsonFormatter().format(record)
     assert "\n" not in line
     assert json.loads(line)["exception"].endswith("RuntimeError: no such luck")
+
+
+def test_what_a_server_has_left_is_taken_over_though_the_first_attempt_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The store may not be written for a while: the next look tries again."""
+    looks: list[int] = []
+
+    async def take_over(_: Hub) -> None:
+        looks.append(1)
+        if len(looks) < 3:
+            raise OSError("no space is left")
+
+    monkeypatch.setattr(Hub, "take_over", take_over)
+    monkeypatch.setattr(serve, "TAKE_OVER_SECONDS", 0.02)
+    with serving(MemoryStore()):
+        eventually(lambda: len(looks) > 4)
+
+
+def test_a_dispatcher_goes_on_after_an_error_that_nobody_expected(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def test(calls: Calls) -> None:
+        stream = calls.stream(opening())
+        coming = asyncio.ensure_future(anext(stream))
+        await calls.publish("a")
+        assert (await coming).received_messages
+        running_one = calls.hub.running(NAME)
+        assert running_one is not None
+        expire, left = running_one.leaser.expire, [1]
+
+        def fails_once(now: datetime) -> int:
+            if left:
+                left.pop()
+                raise RuntimeError("nobody expected this")
+            return expire(now)
+
+        running_one.leaser.expire = fails_once  # type: ignore[method-assign]
+        coming = asyncio.ensure_future(anext(stream))
+        await calls.publish("b")
+        (got,) = (await asyncio.wait_for(coming, LONG)).received_messages
+        assert (got.message.data, left) == (b"b", [])
+        assert "the dispatcher goes on" in caplog.text
+
+    running(test)

@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("httpcore")
 
 from pubsub_delta.server import name_lookups
+from pubsub_delta.server.name_lookups import MOST_LOOKUPS, NameLookups
 from pubsub_delta.server.push_endpoint import PushEndpoint
 from pubsub_delta.server.push_requests import PushRequest
 from tests.endpoints import PushEndpoint as Endpoint
@@ -120,3 +121,23 @@ def test_lookups_have_a_bound(resolver: Resolver, monkeypatch: pytest.MonkeyPatc
 
     assert asyncio.run(run()) == ["unreachable"] * 3
     assert resolver.asked == ["a.slow.test", "local.test"]
+
+
+def test_a_process_without_threads_looks_names_up_once_it_has_some(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each lookup that did not begin would be one less for ever."""
+
+    def none(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def test() -> None:
+        lookups = NameLookups()
+        with monkeypatch.context() as patched:
+            patched.setattr(threading.Thread, "start", none)
+            for _ in range(MOST_LOOKUPS + 1):
+                with pytest.raises(RuntimeError, match="new thread"):
+                    await lookups.addresses("localhost")
+        assert await lookups.addresses("localhost")
+
+    asyncio.run(test())

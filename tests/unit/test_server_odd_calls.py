@@ -15,6 +15,7 @@ import pytest
 
 pytest.importorskip("grpc")
 import grpc
+from google.protobuf.duration_pb2 import Duration
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from pubsub_delta.clock import UTC, CheckedClock
@@ -22,7 +23,7 @@ from pubsub_delta.server.authorization import store_authorizer
 from pubsub_delta.server.grpc_services import PUBLISHER, SERVICES
 from pubsub_delta.server.security import Security
 from tests.unit.access_files import ADMIN, TOPIC, write
-from tests.unit.raw_calls import refused
+from tests.unit.raw_calls import Server, refused
 from tests.unit.serving import LONG
 from tests.unit.serving_access import Caller
 from tests.unit.serving_calls import NAME, Calls, failing_exchanges, opening, running, soon
@@ -167,3 +168,19 @@ def encrypted(carrier: socket.socket, text: bytes) -> bytes:
             come.write(carrier.recv(65_536))
     inside.write(text)
     return sent.read()
+
+
+def test_a_duration_that_no_time_has_is_refused_by_name() -> None:
+    with served(WorldBackend()) as address, grpc.insecure_channel(address) as channel:
+        kept = Duration(seconds=2**62)
+        with refused("INVALID_ARGUMENT", "out of range"):
+            Server(channel).call(
+                PUBLISHER, "CreateTopic", name=TOPIC, message_retention_duration=kept
+            )
+
+
+def test_schema_settings_without_a_schema_are_refused() -> None:
+    with served(WorldBackend()) as address, grpc.insecure_channel(address) as channel:
+        settings = {"encoding": "JSON"}
+        with refused("INVALID_ARGUMENT", "schema_settings.schema: it is empty"):
+            Server(channel).call(PUBLISHER, "CreateTopic", name=TOPIC, schema_settings=settings)

@@ -27,7 +27,7 @@ from pubsub_delta.resources import (
     Subscription,
 )
 from pubsub_delta.server import partial_updates, wire
-from pubsub_delta.server.grpc_services import SUBSCRIBER, message_class
+from pubsub_delta.server.grpc_services import PUBLISHER, SUBSCRIBER, message_class
 from pubsub_delta.server.pushing import Pushers
 from pubsub_delta.server.update_masks import changed_fields
 from pubsub_delta.tables.registry.registry import Registry
@@ -39,6 +39,7 @@ from tests.unit.test_races import once
 
 TOPIC = "projects/p/topics/any"
 SUBSCRIPTION = "projects/p/subscriptions/any"
+SNAPSHOT = "projects/p/snapshots/before"
 ENDPOINT = "https://example.com/push"
 SENDER = OidcToken("sender@example.com")
 
@@ -241,3 +242,26 @@ def test_of_two_updates_at_a_time_the_one_that_is_stored_last_is_used(
     assert stored is not None
     assert stored.push_endpoint == used[-1]
     assert len(used) == 2
+
+
+def test_a_snapshot_is_updated_where_the_mask_says_so() -> None:
+    """ "`update_snapshot` changes labels and expire_time"; only the named fields change."""
+    with served(WorldBackend()) as address, grpc.insecure_channel(address) as channel:
+        server = Server(channel)
+        server.call(PUBLISHER, "CreateTopic", name=TOPIC)
+        server.call(SUBSCRIBER, "CreateSubscription", name=SUBSCRIPTION, topic=TOPIC)
+        made = {"name": SNAPSHOT, "subscription": SUBSCRIPTION, "labels": {"a": "1", "b": "2"}}
+        before = server.call(SUBSCRIBER, "CreateSnapshot", **made)
+
+        def update(path: str, **changed: Any) -> Any:
+            asked = {"snapshot": {"name": SNAPSHOT, **changed}, "update_mask": {"paths": [path]}}
+            return server.call(SUBSCRIBER, "UpdateSnapshot", **asked)
+
+        earlier = before.expire_time.ToDatetime() - timedelta(days=1)
+        update("expire_time", expire_time=earlier, labels={"a": "ignored"})
+        update("labels.b", labels={"b": "3"}, expire_time=before.expire_time)
+        found = server.call(SUBSCRIBER, "GetSnapshot", snapshot=SNAPSHOT)
+        assert dict(found.labels) == {"a": "1", "b": "3"}
+        assert found.expire_time.ToDatetime() == earlier
+        with refused("INVALID_ARGUMENT", "'topic' cannot be changed"):
+            update("topic", topic=TOPIC)

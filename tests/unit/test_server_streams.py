@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 pytest.importorskip("grpc")
+from collections.abc import AsyncIterator
+
 from google.api_core import exceptions
 
 from pubsub_delta.server import dispatcher
@@ -21,6 +23,7 @@ from tests.unit.serving import (
     publish,
     serving,
 )
+from tests.unit.serving_calls import NAME, Calls, running
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
@@ -208,3 +211,16 @@ def test_a_single_client_does_not_starve_another() -> None:
             assert heard == 10
         for stream in streams:
             stream.close()
+
+
+def test_a_stream_that_says_nothing_ends() -> None:
+    async def nothing() -> AsyncIterator[Any]:
+        none: list[Any] = []
+        for each in none:
+            yield each
+
+    async def test(calls: Calls) -> None:
+        assert [each async for each in calls.stream(nothing())] == []
+        assert calls.hub.running(NAME) is None
+
+    running(test)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pubsub_delta.operations.history import idempotency_id_of
 from pubsub_delta.operations.publish import publish_id_of
+from pubsub_delta.tables.messages.commits import metadata_of
 from tests.unit.in_memory import TOPIC, InMemory
 
 versions = st.integers(0, 2**63 - 1)
@@ -51,3 +52,9 @@ def test_a_stream_from_a_time_on_begins_with_what_was_published_at_it() -> None:
     newest = history.version()
     assert versions == [newest - 2, newest - 1, newest]
     assert history.first_version_since(times[-1] + timedelta(microseconds=1)) == newest
+
+
+@pytest.mark.parametrize("text", ["by the night job", "[1]", "7", "", None])
+def test_what_another_program_says_of_its_commit_is_no_publish(text: str | None) -> None:
+    """ "`OPTIMIZE`, `VACUUM` … by Spark or `deltalake` are harmless", whatever they say."""
+    assert metadata_of(text) == {}

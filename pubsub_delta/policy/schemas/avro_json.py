@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from math import inf
 from typing import Any
 
+from pubsub_delta.policy.arguments import is_whole
 from pubsub_delta.policy.schemas.json_data import read_json
 from pubsub_delta.policy.schemas.types import SchemaMismatch, check_digits
 
@@ -128,7 +129,7 @@ def name_of(schema: Any) -> str:
 
 
 def _plain(kind: str, value: Any, path: str) -> Any:
-    whole = isinstance(value, int) and not isinstance(value, bool)
+    whole = is_whole(value)
     if kind == "null":
         fits = value is None
     elif kind == "boolean":

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
+from pubsub_delta.policy.arguments import is_given
 from pubsub_delta.schemas import Encoding, SchemaSettings, SchemaType
 
 MOST_REVISIONS = 20
@@ -168,13 +169,8 @@ def check_encoding(value: object, field: str) -> Encoding:
 
 def check_settings(settings: object) -> SchemaSettings | None:
     """Return checked schema settings, or None for no schema; InvalidArgument."""
-    if settings is None:
+    if not is_given(settings, SchemaSettings, "schema_settings", "no schema"):
         return None
-    if not isinstance(settings, SchemaSettings):
-        raise InvalidArgument(
-            f"schema_settings: {settings!r} is not a SchemaSettings; one is accepted, or None "
-            "for no schema"
-        )
     for field in ("first_revision_id", "last_revision_id"):
         if not isinstance(getattr(settings, field), str):
             raise InvalidArgument(

@@ -16,6 +16,7 @@ from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from pubsub_delta.errors import InvalidArgument, shortened
+from pubsub_delta.policy.arguments import is_whole
 from pubsub_delta.policy.json_texts import is_base64
 
 _ONE_LABEL = re.compile(r"(^|,)labels\.")
@@ -193,7 +194,7 @@ def _is_integer(given: Any) -> bool:
         return _INTEGER.fullmatch(given) is not None
     if isinstance(given, float):
         return given.is_integer()
-    return isinstance(given, int) and not isinstance(given, bool)
+    return is_whole(given)
 
 
 def _is_of_enum(given: Any, field: FieldDescriptor) -> bool:

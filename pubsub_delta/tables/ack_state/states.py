@@ -145,6 +145,15 @@ class AckStates:
         with self._lock(uid):
             return self._change(uid, decide, prefetching)
 
+    def update(self, uid: str, step: Callable[[AckState], AckState]) -> AckState:
+        """Replace an ack state by what ``step`` returns for it, as ``change`` does; return that."""
+
+        def decide(state: AckState) -> tuple[AckState, AckState]:
+            following = step(state)
+            return following, following
+
+        return self.change(uid, decide)
+
     def _change(self, uid: str, decide: Decide[T], prefetching: _Prefetch) -> T:
         cached = self._cache.get(uid)
         if cached is not None and uid not in self._contended:

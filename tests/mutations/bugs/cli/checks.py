@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/unit/test_rare_commands.py",
+    "tests/unit/test_cli_doctor_problems.py",
     "tests/unit/test_cli_doctor.py",
 )
 

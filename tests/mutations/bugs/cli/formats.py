@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/unit/test_rare_commands.py",
+    "tests/unit/test_cli_listings.py",
     "tests/unit/test_cli_transforms.py",
     "tests/unit/test_gcloud_listings.py",
     "tests/unit/test_cli_formats.py",

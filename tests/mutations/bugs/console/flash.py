@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/unit/test_rare_pages.py",
+    "tests/unit/test_console_mistakes.py",
     "tests/unit/test_console_flows.py",
 )
 

@@ -8,7 +8,6 @@ NEAREST = (
     "tests/unit/test_console_lists.py",
     "tests/unit/test_console_pages.py",
     "tests/unit/test_console_columns.py",
-    "tests/unit/test_rare_pages.py",
 )
 
 BUGS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/unit/test_rare_pages.py",
+    "tests/unit/test_console_deletions.py",
     "tests/unit/test_console_forms.py",
     "tests/unit/test_console_dead_letter_subscriptions.py",
     "tests/unit/test_console_security.py",

@@ -6,7 +6,6 @@ from tests.mutations.bug import Bug
 from tests.mutations.groups import TABLE_WRITES
 
 NEAREST = (
-    "tests/unit/test_rare_dead_letters.py",
     "tests/protocol/test_outages.py",
     "tests/unit/test_server_forwarding.py",
     "tests/lanes/test_table_given.py",

@@ -6,7 +6,6 @@ from tests.mutations.bug import Bug
 
 NEAREST = (
     "tests/unit/test_maintenance_problems.py",
-    "tests/unit/test_rare_dead_letters.py",
     "tests/lanes/test_damaged_dead_letter_topics.py",
     "tests/unit/test_many_dead_letters.py",
     "tests/unit/test_unreadable_messages.py",
@@ -33,7 +32,7 @@ BUGS = (
         "Dead letters are forgotten on the subscription before they are appended.",
         "        assert target is not None\n",
         "        assert target is not None\n"
-        "        tables.ack_states.change(source.uid, partial(_finish, forwarded, number))\n",
+        "        tables.ack_states.update(source.uid, partial(forwarded, number=number))\n",
     ),
     Bug(
         "dead-letters-to-nobody",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/lanes/test_rare_damage.py",
+    "tests/lanes/test_upkeep.py",
     "tests/unit/test_retention_job.py",
     "tests/unit/test_expired_snapshots.py",
     "tests/unit/test_races.py",
@@ -53,7 +53,7 @@ BUGS = (
     Bug(
         "history-of-sleepers-forgotten",
         "A log forgets what a subscription has not seen yet, and all that is stored comes again.",
-        "        _bring_up_to_date(tables, source, now)",
+        "        tables.ack_states.update(source.uid, partial(source.catch_up, now=now))",
         "        pass",
     ),
     Bug(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/unit/test_rare_values.py",
     "tests/unit/test_arrow_from_elsewhere.py",
     "tests/unit/test_publish_calls.py",
 )

@@ -6,7 +6,7 @@ from tests.mutations.bug import Bug
 from tests.mutations.groups import TABLE_WRITES
 
 NEAREST = (
-    "tests/lanes/test_rare_tables.py",
+    "tests/lanes/test_table_storage.py",
     *TABLE_WRITES,
     "tests/lanes/test_table_ended.py",
     "tests/lanes/test_table_reasons.py",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/unit/test_rare_measurements.py",
     "tests/unit/test_metrics_of_a_store.py",
     "tests/unit/test_update_calls.py",
     "tests/lanes/test_damaged_metrics.py",

@@ -38,9 +38,8 @@ BUGS = (
         "a-finished-micro-batch-is-no-activity",
         "The end of a micro-batch does not count as a use of its subscription.",
         "        following = decide(state, found.terms)\n"
-        "        following = replay.note_activity(state, following, "
-        "found.subscription, now)\n",
-        "        following = decide(state, found.terms)\n",
+        "        return replay.note_activity(state, following, found.subscription, now)\n",
+        "        return decide(state, found.terms)\n",
     ),
     Bug(
         "a-lease-over-before-it-is-given",

@@ -25,8 +25,8 @@ BUGS = (
     Bug(
         "newest-version-refused",
         "The newest version of a topic cannot be read.",
-        "not isinstance(given, bool) and 0 <= given <= newest",
-        "not isinstance(given, bool) and 0 <= given < newest",
+        "is_whole(given) and 0 <= given <= newest",
+        "is_whole(given) and 0 <= given < newest",
     ),
     Bug(
         "backlog-counts-without-a-policy",

@@ -18,8 +18,8 @@ BUGS = (
     Bug(
         "seek-of-whatever-it-is",
         "A seek with if_unchanged seeks a subscription that was created again.",
-        "            check_unchanged(source.subscription, wanted)\n",
-        "            pass\n",
+        "        check_unchanged(source.subscription, wanted)\n",
+        "",
     ),
     Bug(
         "two-targets-of-a-seek",

@@ -40,9 +40,9 @@ BUGS = (
     Bug(
         "snapshot-deleted-whatever-it-is",
         "A deletion with if_unchanged deletes a snapshot that was created again.",
-        "        check_unchanged(stored, wanted)\n"
+        "    check_unchanged(stored, wanted)\n"
         "    if not tables.registry.hide_snapshot(stored.uid, wanted):\n",
-        "        pass\n    if not tables.registry.hide_snapshot(stored.uid):\n",
+        "    if not tables.registry.hide_snapshot(stored.uid):\n",
     ),
     Bug(
         "snapshot-of-a-stored-state",

@@ -42,8 +42,8 @@ BUGS = (
     Bug(
         "pull-of-none",
         "A pull of 0 messages is accepted.",
-        "(not whole or max_messages <= 0):",
-        "(not whole or max_messages < 0):",
+        "(not is_whole(max_messages) or max_messages <= 0):",
+        "(not is_whole(max_messages) or max_messages < 0):",
     ),
     Bug(
         "own-topic-by-its-id",

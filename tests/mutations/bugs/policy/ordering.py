@@ -68,8 +68,8 @@ BUGS = (
     Bug(
         "failed-key-is-held",
         "Of what failed, a pull gives messages of keys that others hold.",
-        "among = _parts(among, union(among) - keys.of_same_keys(holding_up, among))",
-        "among = _parts(among, union(among))",
+        "among = spans_within(among, union(among) - keys.of_same_keys(holding_up, among))",
+        "among = spans_within(among, union(among))",
     ),
     Bug(
         "key-goes-on-while-it-is-written",

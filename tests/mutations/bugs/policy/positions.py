@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
-NEAREST = (
-    "tests/unit/test_rare_values.py",
-    "tests/unit/test_positions.py",
-)
+NEAREST = ("tests/unit/test_positions.py",)
 
 BUGS = (
     Bug(

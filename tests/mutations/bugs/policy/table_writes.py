@@ -14,8 +14,8 @@ BUGS = (
     Bug(
         "write-takes-what-it-lost",
         "A write takes messages whose lease is over, and which somebody else has.",
-        "if s.lease_id == lease_id]",
-        "if s.lease_id]",
+        "held = state.of_lease(lease_id, State.LEASED)",
+        "held = state.in_state(State.LEASED)",
     ),
     Bug(
         "written-is-forgotten-not-retained",

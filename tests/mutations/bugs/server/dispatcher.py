@@ -18,7 +18,7 @@ NEAREST = (
     "tests/unit/test_server_transport.py",
     "tests/unit/test_server_seeks.py",
     "tests/unit/test_server_simulation.py",
-    "tests/unit/test_rare_server_moments.py",
+    "tests/unit/test_server_loops.py",
 )
 
 BUGS = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/unit/test_rare_server_moments.py",
     "tests/unit/test_server_hub.py",
     "tests/unit/test_server_polls.py",
     "tests/unit/test_server_lease_journals.py",

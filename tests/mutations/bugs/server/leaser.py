@@ -14,7 +14,6 @@ NEAREST = (
     "tests/unit/test_server_seeks.py",
     "tests/unit/test_server_odd_calls.py",
     "tests/unit/test_server_simulation.py",
-    "tests/unit/test_rare_server_moments.py",
 )
 
 BUGS = (

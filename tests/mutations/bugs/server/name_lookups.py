@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
-NEAREST = (
-    "tests/unit/test_rare_requests.py",
-    "tests/unit/test_server_name_lookups.py",
-)
+NEAREST = ("tests/unit/test_server_name_lookups.py",)
 
 BUGS = (
     Bug(

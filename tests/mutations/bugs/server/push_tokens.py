@@ -7,7 +7,7 @@ from tests.mutations.bug import Bug
 NEAREST = (
     "tests/unit/test_push_tokens.py",
     "tests/unit/test_suspended_processes.py",
-    "tests/unit/test_rare_requests.py",
+    "tests/unit/test_push_keys.py",
 )
 
 BUGS = (

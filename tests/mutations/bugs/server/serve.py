@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/unit/test_rare_requests.py",
+    "tests/unit/test_server_loops.py",
     "tests/unit/test_push_tokens.py",
     "tests/unit/test_server_odd_calls.py",
     "tests/unit/test_server_answers.py",

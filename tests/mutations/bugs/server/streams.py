@@ -5,7 +5,6 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/unit/test_rare_requests.py",
     "tests/unit/test_suspended_processes.py",
     "tests/unit/test_server_rare_ends.py",
     "tests/unit/test_server_rims.py",

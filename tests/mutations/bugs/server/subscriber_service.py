@@ -5,7 +5,6 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/unit/test_rare_server_moments.py",
     "tests/unit/test_acks_of_one_call.py",
     "tests/unit/test_server_targets.py",
     "tests/unit/test_server_answers.py",

@@ -6,7 +6,7 @@ from tests.mutations.bug import Bug
 from tests.mutations.groups import TABLE_WRITES
 
 NEAREST = (
-    "tests/unit/test_rare_values.py",
+    "tests/unit/test_json_members.py",
     "tests/unit/test_target_rows.py",
     *TABLE_WRITES,
 )

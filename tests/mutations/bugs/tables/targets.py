@@ -6,7 +6,6 @@ from tests.mutations.bug import Bug
 from tests.mutations.groups import TABLE_WRITES
 
 NEAREST = (
-    "tests/unit/test_rare_values.py",
     "tests/lanes/test_table_locations.py",
     *TABLE_WRITES,
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/unit/test_rare_requests.py",
-    "tests/unit/test_rare_server_moments.py",
+    "tests/unit/test_rest_answers.py",
+    "tests/unit/test_push_keys.py",
     "tests/unit/test_server_rest.py",
     "tests/unit/test_rest_frameworks.py",
     "tests/unit/test_server_otel.py",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/lanes/test_rare_damage.py",
-    "tests/unit/test_rare_values.py",
+    "tests/lanes/test_damage.py",
     "tests/unit/test_topic_history.py",
     "tests/unit/test_publish_calls.py",
     "tests/unit/test_looks.py",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/unit/test_rare_measurements.py",
+    "tests/unit/test_changes_in_doubt.py",
     "tests/protocol/test_outages.py",
     "tests/unit/test_tables_in_memory.py",
     "tests/unit/test_cleaned_logs.py",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/unit/test_rare_values.py",
+    "tests/unit/test_missing_statistics.py",
     "tests/unit/test_tables_in_memory.py",
 )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/unit/test_rare_measurements.py",
     "tests/unit/test_publish_calls.py",
     "tests/unit/test_find.py",
     "tests/unit/test_metrics_of_a_store.py",

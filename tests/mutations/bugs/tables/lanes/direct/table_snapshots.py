@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
-    "tests/lanes/test_rare_damage.py",
+    "tests/lanes/test_damage.py",
     "tests/unit/test_looks.py",
     "tests/lanes/test_direct.py",
     "tests/lanes/test_reads_on_disk.py",

@@ -1,8 +1,7 @@
-"""What seldom happens while messages are written to a table: each of them is one row, or none."""
+"""Table subscriptions while the storage of their table fails, or the table takes rows no more."""
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,16 +10,11 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pubsub_delta import DeadLetterPolicy, InvalidArgument, SchemaSettings, TableState
-from pubsub_delta.delivery import table_writes
+from pubsub_delta import DeadLetterPolicy, TableState
 from pubsub_delta.errors import DataLoss
+from pubsub_delta.policy import table_writes
 from pubsub_delta.tables.store import Tables
-from tests.lanes.table_world import DEAD, METADATA, NAME, TOPIC, Killed, World, kill_before
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
+from tests.lanes.table_world import DEAD, NAME, Killed, World, kill_before
 
 
 def fails_at(monkeypatch: pytest.MonkeyPatch, call: int) -> None:
@@ -35,6 +29,11 @@ def fails_at(monkeypatch: pytest.MonkeyPatch, call: int) -> None:
     monkeypatch.setattr(Tables, "target", look)
 
 
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
 @pytest.mark.parametrize("has_landed", [False, True])
 def test_a_table_that_cannot_be_asked_for_a_moment_has_each_message_once(
     world: World, monkeypatch: pytest.MonkeyPatch, has_landed: bool
@@ -45,7 +44,7 @@ def test_a_table_that_cannot_be_asked_for_a_moment_has_each_message_once(
     world.publish(b"a")
     if has_landed:
         with monkeypatch.context() as patched:
-            kill_before(patched, table_writes, "_finish")
+            kill_before(patched, table_writes, "written")
             with pytest.raises(Killed):
                 world.write()
     else:
@@ -97,15 +96,3 @@ def test_a_storage_that_does_not_respond_hides_no_subscription(
     assert config is not None
     assert (config.table, config.state) == ("shop.orders", None)
     assert [each.name for each in world.store.list_subscriptions()]
-
-
-def test_a_field_that_is_metadata_as_well_is_refused(world: World) -> None:
-    """One column cannot have both; which of them it was, no reader could tell."""
-    fields = [{"name": "message_id", "type": "string"}]
-    definition = json.dumps({"type": "record", "name": "Order", "fields": fields})
-    world.store.create_schema("order", "AVRO", definition)
-    world.store.update_topic(TOPIC, schema_settings=SchemaSettings("order", "JSON"))
-    world.make(METADATA)
-    with pytest.raises(InvalidArgument, match="message_id is a field of the topic's schema and me"):
-        world.subscribe(use_topic_schema=True, write_metadata=True)
-    world.subscribe(use_topic_schema=True)
