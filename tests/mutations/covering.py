@@ -25,15 +25,15 @@ class Covering:
     def tests(self, file: str, lines: range, function: int) -> set[str]:
         """Return the tests that run lines of a function, or else the nearest line above them.
 
-        Python tells of a statement over several lines only where it begins something.
-        ``function``: the line at which the function begins.
+        Python tells of a statement over several lines only where it begins something. No test runs
+        what runs while the library is imported. ``function``: the line at which it begins.
         """
         of_file = self.lines.get(file, {})
         found = set[str]().union(*(of_file.get(line, ()) for line in lines))
         above = iter(range(lines.start - 1, function, -1))
         while not found and (line := next(above, None)) is not None:
             found.update(of_file.get(line, ()))
-        return found
+        return found - {""}
 
 
 def record(items: Sequence[pytest.Item], file: Path) -> None:

@@ -4,15 +4,13 @@
 files, mutants of the whole library are drawn. A seed draws the same mutants of the same sources.
 
 All tests that need no Java run once, to tell which lines each runs (five minutes by two jobs). Then
-each mutant meets up to 60 tests that run its lines, the quickest and the nearest first. Tests that
-start the library in another process do not meet it, and what is changed outside of functions is not
-tried.
+each mutant meets up to 60 tests that run its lines, the quickest and the nearest first. What runs
+while the library is imported is tried with the nearest tests of its module, as a seeded bug is.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import random
 import sys
 from collections.abc import Sequence
@@ -22,8 +20,8 @@ import pytest
 
 from tests.mutations.bug import Bug
 from tests.mutations.bugs import NEAREST
+from tests.mutations.check import check
 from tests.mutations.mutants import mutants
-from tests.mutations.patched import patch
 from tests.mutations.report import add_result
 from tests.mutations.trials import Trials
 
@@ -37,8 +35,7 @@ _OPTIONS = (
 def drawn(files: Sequence[str], seed: int, count: int) -> list[Bug]:
     """Return mutants of some files by chance, each as likely as any other."""
     found = [mutant for file in files for mutant in mutants(file)]
-    random.Random(seed).shuffle(found)
-    return list(itertools.islice(filter(patch, found), count))
+    return random.Random(seed).sample(found, min(count, len(found)))
 
 
 def main() -> int:
@@ -57,13 +54,17 @@ def main() -> int:
     trials = Trials(chosen, asked.jobs)
     if status := pytest.main([*_OPTIONS, *asked.tests], plugins=[trials]):
         return int(status)
-    for mutant, outcome in zip(chosen, trials.outcomes, strict=True):
-        if asked.results is not None:
-            add_result(asked.results, outcome)
-        if outcome.caught_by is None:
+    outcomes = [each for each in trials.outcomes if each is not None]
+    others = [each for each, met in zip(chosen, trials.outcomes, strict=True) if met is None]
+    outcomes += check(others, asked.jobs, None, most_rungs=1)
+    survivors = {each.name for each in outcomes if each.caught_by is None}
+    for mutant in chosen:
+        if mutant.name in survivors:
             sys.stdout.write(f"{mutant.name}: {mutant.says}\n")
-    caught = sum(each.caught_by is not None for each in trials.outcomes)
-    sys.stdout.write(f"seed {asked.seed}: {caught} of {len(chosen)} mutants are caught\n")
+    for outcome in outcomes if asked.results else []:
+        add_result(asked.results, outcome)
+    caught = len(outcomes) - len(survivors)
+    sys.stdout.write(f"seed {asked.seed}: {caught} of {len(outcomes)} mutants are caught\n")
     return 0
 
 

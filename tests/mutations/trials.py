@@ -57,10 +57,13 @@ def chosen(covering: Covering, tests: set[str], nearest: Sequence[str]) -> list[
 
 
 class Trials:
-    """Tries mutants, as many at a time as there are jobs; ``outcomes`` tells what came of them."""
+    """Tries mutants of functions, as many at a time as there are jobs.
+
+    ``outcomes``: what came of each; None for one that no test of this process meets.
+    """
 
     def __init__(self, mutants: Sequence[Bug], jobs: int) -> None:
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[Outcome | None] = []
         self._mutants = mutants
         self._jobs = jobs
         self.items: dict[str, pytest.Item] = {}
@@ -94,13 +97,14 @@ class Trials:
         modules = sorted({item.path for item in self.items.values()})[job :: self._jobs]
         record([item for item in self.items.values() if item.path in modules], file)
 
-    def meet(self, mutant: Bug) -> Outcome:
-        """Return which test notices a mutant, if any."""
+    def meet(self, mutant: Bug) -> Outcome | None:
+        """Return which test notices a mutant, if any; None if no test runs its lines."""
         made = patch(mutant)
-        assert made is not None
+        if made is None:
+            return None
         tests = self._covering.tests(mutant.file, made.lines, made.place[1])
         met = chosen(self._covering, tests, NEAREST[mutant.file])
-        return Outcome(mutant.name, next(iter(self.failing(met, made)), None))
+        return Outcome(mutant.name, next(iter(self.failing(met, made)), None)) if met else None
 
     def failing(self, tests: Sequence[str], made: Patch | None = None) -> list[str]:
         """Run tests in a forked process; return the first that fails, or all without a patch."""
@@ -132,11 +136,11 @@ def _record(job: int, file: Path) -> None:
     _running[-1].record(job, file)
 
 
-def _meet(mutant: Bug) -> Outcome:
+def _meet(mutant: Bug) -> Outcome | None:
     return _running[-1].meet(mutant)
 
 
-def _unchanged(outcomes: Sequence[Outcome]) -> list[str]:
+def _unchanged(outcomes: Sequence[Outcome | None]) -> list[str]:
     """Return which of the tests that noticed something fail without a mutant, too."""
-    caught = {each.caught_by for each in outcomes} - {None}
+    caught = {each.caught_by for each in outcomes if each} - {None}
     return _running[-1].failing([test for test in _running[-1].items if test in caught])
