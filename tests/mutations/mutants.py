@@ -170,12 +170,17 @@ class _Mutator:
                 yield (*self._span(node), "continue")
 
     def _statements(self, node: ast.AST) -> Iterator[Change]:
-        """Leave a statement out, or swap it with the next."""
+        """Leave a statement out, or swap a call with the next."""
         if _acts(node) or isinstance(node, ast.Delete):
             yield (*self._span(node), "pass")
         body = getattr(node, "body", None)
         for one, next_ in pairwise(body if isinstance(body, list) else []):
-            if _acts(one) and _acts(next_):
+            if (
+                isinstance(one, ast.Expr)
+                and isinstance(next_, ast.Expr)
+                and _acts(one)
+                and _acts(next_)
+            ):
                 between = self._source[self._span(one)[1] : self._span(next_)[0]].decode()
                 swapped = f"{self._text(next_)}{between}{self._text(one)}"
                 yield self._span(one)[0], self._span(next_)[1], swapped

@@ -11,6 +11,7 @@ NEAREST = (
     "tests/unit/test_cli_pull.py",
     "tests/unit/test_cli_streams.py",
     "tests/unit/test_cli_listings.py",
+    "tests/unit/test_transcripts.py",
 )
 
 BUGS = (

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
-NEAREST = ("tests/unit/test_cli_crossed_updates.py",)
+NEAREST = (
+    "tests/unit/test_cli_crossed_updates.py",
+    "tests/unit/test_transcripts.py",
+)
 
 BUGS = (
     Bug(

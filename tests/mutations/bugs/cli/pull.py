@@ -12,6 +12,7 @@ NEAREST = (
     "tests/unit/test_cli_signals.py",
     "tests/unit/test_cli_broken_servers.py",
     "tests/unit/test_cli_streams.py",
+    "tests/unit/test_transcripts.py",
 )
 
 BUGS = (

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
-NEAREST = ("tests/unit/test_cli_push.py",)
+NEAREST = (
+    "tests/unit/test_cli_push.py",
+    "tests/unit/test_transcripts.py",
+)
 
 BUGS: tuple[Bug, ...] = ()

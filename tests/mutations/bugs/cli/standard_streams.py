@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_cli_streams.py",
     "tests/unit/test_cli_pull_follow.py",
     "tests/unit/test_cli_pull.py",
+    "tests/unit/test_transcripts.py",
 )
 
 BUGS = (

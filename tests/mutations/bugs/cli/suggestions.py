@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
-NEAREST = ("tests/unit/test_cli_terminal.py",)
+NEAREST = (
+    "tests/unit/test_cli_terminal.py",
+    "tests/unit/test_transcripts.py",
+)
 
 BUGS: tuple[Bug, ...] = ()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
-NEAREST = ("tests/unit/test_console_ack_state_chart.py",)
+NEAREST = (
+    "tests/unit/test_console_ack_state_chart.py",
+    "tests/unit/test_console_whole_pages.py",
+)
 
 BUGS = (
     Bug(

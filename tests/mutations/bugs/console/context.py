@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_console_pages.py",
     "tests/unit/test_console_lists.py",
     "tests/unit/test_console_flows.py",
+    "tests/unit/test_console_whole_pages.py",
 )
 
 BUGS: tuple[Bug, ...] = ()

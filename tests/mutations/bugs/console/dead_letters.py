@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_console_dead_letters.py",
     "tests/unit/test_console_flows.py",
     "tests/unit/test_console_dead_letter_subscriptions.py",
+    "tests/unit/test_console_whole_pages.py",
 )
 
 BUGS = (

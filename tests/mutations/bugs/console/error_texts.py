@@ -7,6 +7,7 @@ from tests.mutations.bug import Bug
 NEAREST = (
     "tests/unit/test_unreadable_messages.py",
     "tests/unit/test_console_form_values.py",
+    "tests/unit/test_console_whole_pages.py",
 )
 
 BUGS = (

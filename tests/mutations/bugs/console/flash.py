@@ -7,6 +7,7 @@ from tests.mutations.bug import Bug
 NEAREST = (
     "tests/unit/test_console_mistakes.py",
     "tests/unit/test_console_flows.py",
+    "tests/unit/test_console_whole_pages.py",
 )
 
 BUGS = (

@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_console_values.py",
     "tests/unit/test_console_ack_state_chart.py",
     "tests/unit/test_console_pages.py",
+    "tests/unit/test_console_whole_pages.py",
 )
 
 BUGS = (

@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_console_form_values.py",
     "tests/unit/test_console_forms.py",
     "tests/unit/test_console_security.py",
+    "tests/unit/test_console_whole_pages.py",
 )
 
 BUGS = (

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
-NEAREST = ("tests/unit/test_console_jobs.py",)
+NEAREST = (
+    "tests/unit/test_console_jobs.py",
+    "tests/unit/test_console_whole_pages.py",
+)
 
 BUGS = (
     Bug(

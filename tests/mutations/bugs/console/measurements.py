@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_console_lists.py",
     "tests/unit/test_started_threads.py",
     "tests/unit/test_console_mistakes.py",
+    "tests/unit/test_console_whole_pages.py",
 )
 
 BUGS = (

@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_console_schemas.py",
     "tests/unit/test_console_values.py",
     "tests/unit/test_console_messages.py",
+    "tests/unit/test_console_whole_pages.py",
 )
 
 BUGS = (

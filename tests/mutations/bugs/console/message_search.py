@@ -10,6 +10,7 @@ NEAREST = (
     "tests/unit/test_console_searches.py",
     "tests/unit/test_console_messages.py",
     "tests/unit/test_console_mistakes.py",
+    "tests/unit/test_console_whole_pages.py",
 )
 
 BUGS = (

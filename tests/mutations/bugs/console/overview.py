@@ -10,6 +10,7 @@ NEAREST = (
     "tests/unit/test_console_lists.py",
     "tests/lanes/test_reads_on_disk.py",
     "tests/unit/test_console_mistakes.py",
+    "tests/unit/test_console_whole_pages.py",
 )
 
 BUGS = (

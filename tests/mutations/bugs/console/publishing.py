@@ -9,6 +9,7 @@ NEAREST = (
     "tests/unit/test_console_messages.py",
     "tests/unit/test_console_flows.py",
     "tests/unit/test_console_live_messages.py",
+    "tests/unit/test_console_whole_pages.py",
 )
 
 BUGS = (

@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_console_flows.py",
     "tests/unit/test_console_successors.py",
     "tests/unit/test_console_mistakes.py",
+    "tests/unit/test_console_whole_pages.py",
 )
 
 BUGS = (

@@ -10,6 +10,7 @@ NEAREST = (
     "tests/unit/test_console_flows.py",
     "tests/unit/test_console_successors.py",
     "tests/lanes/test_table_console.py",
+    "tests/unit/test_console_whole_pages.py",
 )
 
 BUGS = (

@@ -11,6 +11,7 @@ NEAREST = (
     "tests/unit/test_console_pages.py",
     "tests/unit/test_console_successors.py",
     "tests/unit/test_console_mistakes.py",
+    "tests/unit/test_console_whole_pages.py",
 )
 
 BUGS = (

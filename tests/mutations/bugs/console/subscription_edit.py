@@ -10,6 +10,7 @@ NEAREST = (
     "tests/unit/test_console_dead_letter_subscriptions.py",
     "tests/unit/test_console_security.py",
     "tests/unit/test_console_form_values.py",
+    "tests/unit/test_console_whole_pages.py",
 )
 
 BUGS = (

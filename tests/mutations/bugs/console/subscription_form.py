@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_console_forms.py",
     "tests/unit/test_console_form_values.py",
     "tests/lanes/test_table_console.py",
+    "tests/unit/test_console_whole_pages.py",
 )
 
 BUGS = (

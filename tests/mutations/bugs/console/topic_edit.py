@@ -10,6 +10,7 @@ NEAREST = (
     "tests/unit/test_console_forms.py",
     "tests/unit/test_console_flows.py",
     "tests/unit/test_console_jobs.py",
+    "tests/unit/test_console_whole_pages.py",
 )
 
 BUGS = (

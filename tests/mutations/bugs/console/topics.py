@@ -10,6 +10,7 @@ NEAREST = (
     "tests/unit/test_console_pages.py",
     "tests/unit/test_console_flows.py",
     "tests/unit/test_console_schemas.py",
+    "tests/unit/test_console_whole_pages.py",
 )
 
 BUGS = (
