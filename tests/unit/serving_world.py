@@ -119,3 +119,11 @@ def anonymous(text: str) -> str:
     for wide, narrow in ((" +", " "), ("─+", "─"), (r",(\n *})", r"\1")):
         text = re.sub(wide, narrow, text)
     return text
+
+
+_DRAWN = re.compile(r"\b[0-9a-f]{32}\b(\.[0-9]+\.[0-9]+\.[0-9]+)?")
+
+
+def without_ids(text: str) -> str:
+    """Return a text without uids, and without the ack ids that have one: each run draws others."""
+    return _DRAWN.sub(lambda found: "(an ack id)" if found[1] else "(a uid)", text)

@@ -11,7 +11,7 @@ NEAREST = (
     "tests/unit/test_cli_pull.py",
     "tests/unit/test_cli_streams.py",
     "tests/unit/test_cli_listings.py",
-    "tests/unit/test_transcripts.py",
+    "tests/unit/test_command_transcripts.py",
 )
 
 BUGS = (

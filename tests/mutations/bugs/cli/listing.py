@@ -6,7 +6,7 @@ from tests.mutations.bug import Bug
 
 NEAREST = (
     "tests/unit/test_cli_listings.py",
-    "tests/unit/test_transcripts.py",
+    "tests/unit/test_command_transcripts.py",
 )
 
 BUGS = (

@@ -7,7 +7,7 @@ from tests.mutations.bug import Bug
 NEAREST = (
     "tests/unit/test_cli_quick.py",
     "tests/unit/test_cli_streams.py",
-    "tests/unit/test_transcripts.py",
+    "tests/unit/test_command_transcripts.py",
 )
 
 BUGS = (

@@ -7,7 +7,7 @@ from tests.mutations.bug import Bug
 NEAREST = (
     "tests/unit/test_cli_arguments.py",
     "tests/unit/test_cli_usual_format.py",
-    "tests/unit/test_transcripts.py",
+    "tests/unit/test_command_transcripts.py",
 )
 
 BUGS = (

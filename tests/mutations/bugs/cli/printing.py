@@ -9,7 +9,7 @@ NEAREST = (
     "tests/unit/test_cli_formats.py",
     "tests/unit/test_cli_listings.py",
     "tests/unit/test_cli_watch.py",
-    "tests/unit/test_transcripts.py",
+    "tests/unit/test_command_transcripts.py",
 )
 
 BUGS = (

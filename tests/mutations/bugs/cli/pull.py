@@ -12,7 +12,7 @@ NEAREST = (
     "tests/unit/test_cli_signals.py",
     "tests/unit/test_cli_broken_servers.py",
     "tests/unit/test_cli_streams.py",
-    "tests/unit/test_transcripts.py",
+    "tests/unit/test_command_transcripts.py",
 )
 
 BUGS = (

@@ -11,7 +11,7 @@ NEAREST = (
     "tests/unit/test_gcloud_listings.py",
     "tests/unit/test_cli_schemas.py",
     "tests/unit/test_cli_endpoint.py",
-    "tests/unit/test_transcripts.py",
+    "tests/unit/test_command_transcripts.py",
 )
 
 BUGS = (

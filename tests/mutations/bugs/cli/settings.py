@@ -8,7 +8,7 @@ NEAREST = (
     "tests/unit/test_cli_endpoint_reached.py",
     "tests/unit/test_cli_arguments.py",
     "tests/unit/test_shell.py",
-    "tests/unit/test_transcripts.py",
+    "tests/unit/test_command_transcripts.py",
 )
 
 BUGS = (

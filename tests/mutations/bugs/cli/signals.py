@@ -7,7 +7,7 @@ from tests.mutations.bug import Bug
 NEAREST = (
     "tests/unit/test_cli_signals.py",
     "tests/unit/test_cli_pull_follow.py",
-    "tests/unit/test_transcripts.py",
+    "tests/unit/test_command_transcripts.py",
 )
 
 BUGS = (

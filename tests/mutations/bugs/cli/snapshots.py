@@ -11,7 +11,7 @@ NEAREST = (
     "tests/unit/test_cli_formats.py",
     "tests/unit/test_cli_changed.py",
     "tests/unit/test_cli_dependent_options.py",
-    "tests/unit/test_transcripts.py",
+    "tests/unit/test_command_transcripts.py",
 )
 
 BUGS = (

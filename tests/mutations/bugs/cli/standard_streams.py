@@ -8,7 +8,7 @@ NEAREST = (
     "tests/unit/test_cli_streams.py",
     "tests/unit/test_cli_pull_follow.py",
     "tests/unit/test_cli_pull.py",
-    "tests/unit/test_transcripts.py",
+    "tests/unit/test_command_transcripts.py",
 )
 
 BUGS = (

@@ -12,7 +12,7 @@ NEAREST = (
     "tests/unit/test_cli_changed.py",
     "tests/unit/test_cli_listings.py",
     "tests/unit/test_cli_dependent_options.py",
-    "tests/unit/test_transcripts.py",
+    "tests/unit/test_command_transcripts.py",
 )
 
 BUGS = (

@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_server_seeks.py",
     "tests/unit/test_server_leases.py",
     "tests/unit/test_acks_of_one_call.py",
+    "tests/unit/test_rest_transcripts.py",
 )
 
 BUGS = (

@@ -10,6 +10,7 @@ NEAREST = (
     "tests/unit/test_server_rims.py",
     "tests/lanes/test_table_server.py",
     "tests/unit/test_server_table_writers.py",
+    "tests/unit/test_rest_transcripts.py",
 )
 
 BUGS = (

@@ -19,6 +19,7 @@ NEAREST = (
     "tests/unit/test_server_seeks.py",
     "tests/unit/test_server_simulation.py",
     "tests/unit/test_server_loops.py",
+    "tests/unit/test_rest_transcripts.py",
 )
 
 BUGS = (

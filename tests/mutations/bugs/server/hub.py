@@ -14,6 +14,7 @@ NEAREST = (
     "tests/unit/test_server_table_writers.py",
     "tests/unit/test_push_of_successors.py",
     "tests/unit/test_server_push_calls.py",
+    "tests/unit/test_rest_transcripts.py",
 )
 
 BUGS = (

@@ -7,6 +7,7 @@ from tests.mutations.bug import Bug
 NEAREST = (
     "tests/unit/test_server_rest.py",
     "tests/unit/test_server_connections.py",
+    "tests/unit/test_rest_transcripts.py",
 )
 
 BUGS = (

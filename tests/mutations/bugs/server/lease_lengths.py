@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_server_leases.py",
     "tests/unit/test_server_odd_calls.py",
     "tests/unit/test_server_leaser.py",
+    "tests/unit/test_rest_transcripts.py",
 )
 
 BUGS = (

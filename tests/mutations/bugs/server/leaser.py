@@ -14,6 +14,7 @@ NEAREST = (
     "tests/unit/test_server_seeks.py",
     "tests/unit/test_server_odd_calls.py",
     "tests/unit/test_server_simulation.py",
+    "tests/unit/test_rest_transcripts.py",
 )
 
 BUGS = (

@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_server_memory.py",
     "tests/unit/test_server_rims.py",
     "tests/unit/test_server_loops.py",
+    "tests/unit/test_rest_transcripts.py",
 )
 
 BUGS = (

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
-NEAREST = ("tests/unit/test_server_schemas.py",)
+NEAREST = (
+    "tests/unit/test_server_schemas.py",
+    "tests/unit/test_rest_transcripts.py",
+)
 
 BUGS = (
     Bug(

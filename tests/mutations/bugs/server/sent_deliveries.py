@@ -7,6 +7,7 @@ from tests.mutations.bug import Bug
 NEAREST = (
     "tests/unit/test_server_leaser.py",
     "tests/unit/test_moved_deadlines.py",
+    "tests/unit/test_rest_transcripts.py",
 )
 
 BUGS = (

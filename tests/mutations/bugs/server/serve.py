@@ -12,6 +12,7 @@ NEAREST = (
     "tests/unit/test_server_shutdown.py",
     "tests/unit/test_server_access_changes.py",
     "tests/unit/test_server_command.py",
+    "tests/unit/test_rest_transcripts.py",
 )
 
 BUGS = (

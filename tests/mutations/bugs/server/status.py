@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_server_replies.py",
     "tests/unit/test_server_wire.py",
     "tests/unit/test_server_wire_outputs.py",
+    "tests/unit/test_rest_transcripts.py",
 )
 
 BUGS = (

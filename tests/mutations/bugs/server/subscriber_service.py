@@ -17,6 +17,7 @@ NEAREST = (
     "tests/unit/test_server_push.py",
     "tests/unit/test_server_table_writers.py",
     "tests/unit/test_server_partial_updates.py",
+    "tests/unit/test_rest_transcripts.py",
 )
 
 BUGS = (

@@ -7,6 +7,7 @@ from tests.mutations.bug import Bug
 NEAREST = (
     "tests/unit/test_server_push_changes.py",
     "tests/unit/test_push_of_successors.py",
+    "tests/unit/test_rest_transcripts.py",
 )
 
 BUGS = (

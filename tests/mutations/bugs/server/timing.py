@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_server_polls.py",
     "tests/unit/test_server_gathering.py",
     "tests/unit/test_server_replies.py",
+    "tests/unit/test_rest_transcripts.py",
 )
 
 BUGS = (

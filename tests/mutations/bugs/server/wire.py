@@ -12,6 +12,7 @@ NEAREST = (
     "tests/unit/test_server_wire_outputs.py",
     "tests/unit/test_server_push_calls.py",
     "tests/unit/test_server_partial_updates.py",
+    "tests/unit/test_rest_transcripts.py",
 )
 
 BUGS = (

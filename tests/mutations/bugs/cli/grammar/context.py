@@ -7,7 +7,7 @@ from tests.mutations.bug import Bug
 NEAREST = (
     "tests/unit/test_gcloud_listings.py",
     "tests/unit/test_cli_values.py",
-    "tests/unit/test_transcripts.py",
+    "tests/unit/test_command_transcripts.py",
 )
 
 BUGS: tuple[Bug, ...] = ()

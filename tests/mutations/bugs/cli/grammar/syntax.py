@@ -9,7 +9,7 @@ NEAREST = (
     "tests/unit/test_cli_transforms.py",
     "tests/unit/test_cli_values.py",
     "tests/unit/test_fuzz_command_line.py",
-    "tests/unit/test_transcripts.py",
+    "tests/unit/test_command_transcripts.py",
 )
 
 BUGS = (

@@ -9,6 +9,7 @@ NEAREST = (
     "tests/unit/test_rest_frameworks.py",
     "tests/unit/test_server_rest.py",
     "tests/unit/test_server_odd_calls.py",
+    "tests/unit/test_rest_transcripts.py",
 )
 
 BUGS = (

@@ -11,6 +11,7 @@ NEAREST = (
     "tests/unit/test_rest_frameworks.py",
     "tests/unit/test_server_otel.py",
     "tests/unit/test_server_loops.py",
+    "tests/unit/test_rest_transcripts.py",
 )
 
 BUGS = (

@@ -1,14 +1,13 @@
 """Command lines one after the other, with all that each prints: what a terminal would show.
 
-A transcript is a file of ``transcripts/``: ``$`` begins a command of ``pubsub-delta``, ``@`` lets
-seconds pass, ``!`` begins a line on standard error, and ``(exit 1)`` tells an exit code that is not
-0. ``python -m tests.unit.test_transcripts`` runs the commands and writes what they print now, to be
-read in the diff.
+A transcript is a file of ``command_transcripts/``: ``$`` begins a command of ``pubsub-delta``,
+``@`` lets seconds pass, ``!`` begins a line on standard error, and ``(exit 1)`` tells an exit code
+that is not 0. ``python -m tests.unit.test_command_transcripts`` runs the commands and writes what
+they print now, to be read in the diff.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,11 +15,9 @@ import pytest
 
 pytest.importorskip("google.cloud.pubsub")
 
-from tests.unit.serving_world import Terminal, WorldBackend
+from tests.unit.serving_world import Terminal, WorldBackend, without_ids
 
-FOLDER = Path(__file__).with_name("transcripts")
-_DRAWN = re.compile(r"\b[0-9a-f]{32}\b(\.[0-9]+\.[0-9]+\.[0-9]+)?")
-"""Uids, and the ack ids that have one."""
+FOLDER = Path(__file__).with_name("command_transcripts")
 
 
 def shown(transcript: str) -> Iterator[str]:
@@ -36,17 +33,11 @@ def shown(transcript: str) -> Iterator[str]:
         elif line.startswith("$ "):
             yield line
             result = terminal.run(line[2:])
-            yield from _named(result.stdout)
-            yield from (f"! {each}".rstrip() for each in _named(result.stderr))
+            yield from (each.rstrip() for each in without_ids(result.stdout).splitlines())
+            yield from (f"! {each}".rstrip() for each in without_ids(result.stderr).splitlines())
             if result.exit_code:
                 yield f"(exit {result.exit_code})"
             yield ""
-
-
-def _named(text: str) -> list[str]:
-    """Return the lines of a text, without what is another in each run."""
-    found = _DRAWN.sub(lambda each: "(an ack id)" if each[1] else "(a uid)", text)
-    return [line.rstrip() for line in found.splitlines()]
 
 
 @pytest.mark.parametrize("name", sorted(each.stem for each in FOLDER.iterdir()))
