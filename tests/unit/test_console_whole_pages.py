@@ -91,6 +91,9 @@ PAGES = {
     "subscription-push": "/subscriptions/pushed/details",
     "subscription-push-edit": "/subscriptions/pushed/edit",
     "subscription-of-letters": "/subscriptions/of-letters/details",
+    "subscription-of-many": "/subscriptions/many/ack-state-chart?by=position",
+    "subscription-of-many-found": "/subscriptions/many/messages/found",
+    "not-there": "/nothing",
     "filter-check": "/filters/check?filter=attributes.a%3D",
     "dead-letter-check": "/dead-letter-topics/check?dead_letter_topic=letters",
     "snapshots": "/snapshots",
@@ -204,6 +207,8 @@ def furnished() -> Browser:
         push_config=PushConfig("https://push.example/x", {"x-goog-version": "v1"}),
     )
     store.create_subscription("of-letters", "letters")
+    store.create_topic("many")
+    store.create_subscription("many", "many")
     store.create_schema("states", "AVRO", AVRO)
     store.create_topic("states", schema_settings=SchemaSettings("states", "JSON"))
     world.publish("JFK", "LGA", "EWR", attributes={"kind": "real", "carrier": "AA"})
@@ -218,6 +223,8 @@ def furnished() -> Browser:
     world.be_at(DAY)
     world.publish("SFO", "ORD")
     world.pull(3)
+    world.publish(*(f"number {n}" for n in range(75)), topic="many")
+    world.pull(30, name="many")
     return found
 
 
