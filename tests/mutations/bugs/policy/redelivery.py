@@ -10,6 +10,7 @@ NEAREST = (
     "tests/unit/test_many_dead_letters.py",
     "tests/unit/test_delivery_order.py",
     "tests/unit/test_consumer_calls.py",
+    "tests/unit/test_whole_ack_states.py",
 )
 
 BUGS = (
