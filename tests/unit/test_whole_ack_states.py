@@ -287,3 +287,16 @@ def test_a_lease_and_a_backoff_end_at_their_instant() -> None:
     released = replace(WAITING, state=State.AVAILABLE, until=None)
     late = changed((LEASED, OTHER, WAITING), failed, other, released)
     assert delivery.settle(WHOLE, on, at(20)) == late
+
+
+def test_without_policies_a_failure_counts_nothing_and_waits_for_nothing() -> None:
+    """Attempts "are counted only while a policy is set"; "None = immediate redelivery"."""
+    untried = replace(LEASED, delivery_attempt=1, failures=0)
+    state = replace(WHOLE, spans=(untried,))
+    failed = span(State.AVAILABLE, 3, failed_lease_id=5)
+    left = replace(untried, positions=Positions.of([4, 5]))
+    nacked = {5: Positions.of([3])}
+    found, _ = delivery.modify_ack_deadline(state, nacked, terms(), at(2), timedelta(0))
+    assert found == replace(state, spans=(failed, left), streams=streaming(4))
+    over = replace(failed, positions=untried.positions)
+    assert delivery.settle(state, terms(), at(10)) == replace(state, spans=(over,))

@@ -9,6 +9,7 @@ import pytest
 from pubsub_delta.policy import delivery, replay
 from pubsub_delta.policy.ack_state import AckState, Captured, Seek, State
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.resources import ExpirationPolicy
 from tests.unit.builders import FakeLog, FakeTopic, at, available_span, committed, terms
 from tests.unit.test_whole_ack_states import (
     AVAILABLE,
@@ -131,3 +132,24 @@ def test_a_snapshot_captures_what_is_unacknowledged_as_if_never_tried() -> None:
     assert replay.capture(state, "attributes:a") == Captured(
         (span(State.AVAILABLE, *range(10)),), 4, at(7), "attributes:a"
     )
+
+
+@pytest.mark.parametrize(
+    ("last", "now", "is_noted"),
+    [(0, 86.399, False), (0, 86.4, True), (0, -5, False), (50, 100, False), (None, 86.4, True)],
+)
+def test_activity_alone_is_noted_once_in_a_thousandth_of_the_ttl(
+    last: float | None, now: float, is_noted: bool
+) -> None:
+    """ "Only if the last note is older than the ttl divided by this", since it is a commit."""
+    before = replace(WHOLE, active_time=None if last is None else at(last))
+    of_a_day = terms(expiration_policy=ExpirationPolicy("1d")).subscription
+    noted = replay.note_activity(before, before, of_a_day, at(now))
+    assert noted == (replace(before, active_time=at(now)) if is_noted else before)
+    forever = terms(expiration_policy=ExpirationPolicy(None)).subscription
+    assert replay.note_activity(before, before, forever, at(now)) == before
+    for subscription in (of_a_day, forever):
+        after = replace(before, after_version=9)
+        latest = at(max(now, last or 0))
+        changed = replay.note_activity(before, after, subscription, at(now))
+        assert changed == replace(after, active_time=latest)

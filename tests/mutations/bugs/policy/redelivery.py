@@ -110,4 +110,10 @@ BUGS = (
         "span if _decided(span) else replace(span, delivery_attempt=1)",
         "replace(span, delivery_attempt=1)",
     ),
+    Bug(
+        "attempt-two-without-a-policy",
+        "A failure without a dead-letter policy counts as an attempt of one that is set later.",
+        "subscription.dead_letter_policy else 1",
+        "subscription.dead_letter_policy else 2",
+    ),
 )
