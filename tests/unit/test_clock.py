@@ -180,8 +180,8 @@ def test_nanoseconds_are_rounded_into_a_range(nanos: int, first: int, last: int)
     fine = Fine(2026, 1, 1, microsecond=5, tzinfo=timezone.utc)
     fine.nanosecond = nanos
     text = f"2026-01-01T00:00:00.000005{nanos:03}Z"
-    for given in (fine, text):
+    for one in (fine, text):
         for until, micros in ((False, first), (True, last)):
-            found = read_time(given, "time", until=until)
+            found = read_time(one, "time", until=until)
             assert found == datetime(2026, 1, 1, microsecond=micros, tzinfo=timezone.utc)
             assert type(found) is datetime

@@ -245,8 +245,8 @@ def test_a_limit_of_settings_is_a_whole_number_from_1(
     [(FlowControl, "max_lease_duration"), (BatchSettings, "max_latency")],
 )
 def test_a_duration_of_settings_is_kept_as_one(settings: Callable[..., Any], field: str) -> None:
-    for given in (90, "90s", "1m30s", timedelta(seconds=90)):
-        assert getattr(settings(**{field: given}), field) == timedelta(seconds=90)
+    for one in (90, "90s", "1m30s", timedelta(seconds=90)):
+        assert getattr(settings(**{field: one}), field) == timedelta(seconds=90)
     assert getattr(settings(**{field: 0}), field) == timedelta(0)
     with pytest.raises(InvalidArgument, match=f"^[a-z]+_[a-z]+[.]{field}: -1"):
         settings(**{field: -1})
@@ -255,8 +255,8 @@ def test_a_duration_of_settings_is_kept_as_one(settings: Callable[..., Any], fie
 @pytest.mark.parametrize("wrong", ["Block", "wait", None, 5])
 def test_what_a_publisher_does_beyond_a_limit_is_one_of_three_choices(wrong: Any) -> None:
     for choice in LimitExceededBehavior:
-        for given in (choice, choice.value):
-            made = PublishFlowControl(limit_exceeded_behavior=given)
+        for one in (choice, choice.value):
+            made = PublishFlowControl(limit_exceeded_behavior=one)
             assert made.limit_exceeded_behavior is choice
     with pytest.raises(InvalidArgument) as error:
         PublishFlowControl(limit_exceeded_behavior=wrong)

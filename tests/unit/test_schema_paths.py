@@ -125,8 +125,8 @@ def test_the_json_of_a_default_is_this_value(type_: Any, default: Any, expected:
     assert (found, type(found)) == (expected, type(expected))
 
 
-BLOCK = b"\x03\x04\x02\x04"
-"""-2 items in 2 bytes: 1 and 2."""
+BLOCK = b"\x03\x04\x0a\x0e"
+"""-2 items in 2 bytes: 5 and 7."""
 
 
 @pytest.mark.parametrize("more", [b"", b"\x02\x06", BLOCK])
