@@ -9,10 +9,11 @@ import pytest
 import yaml
 
 from pubsub_delta.cli.documents import config, yaml_text
-from pubsub_delta.cli.formats import parse_format
+from pubsub_delta.cli.formats import parse_format, sorted_by
 from pubsub_delta.cli.grammar.context import Context
 from pubsub_delta.cli.grammar.filters import parse_filter
 from pubsub_delta.cli.grammar.keys import parse_key, value_at
+from pubsub_delta.cli.grammar.syntax import unquoted
 from pubsub_delta.cli.printing import render
 from pubsub_delta.errors import InvalidArgument
 from tests.unit.test_cli_transforms import made
@@ -130,3 +131,63 @@ def test_yaml_has_no_character_that_is_not_seen_and_reads_as_it_was(text: str) -
     written = yaml_text({"a": text})
     assert written.replace("\n", "").isprintable()
     assert yaml.safe_load(written) == {"a": text}
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("plain", "plain"),
+        ("'my topic'", "my topic"),
+        ('"my topic"', "my topic"),
+        ("""'say "hi"'""", 'say "hi"'),
+        ('"it\'s"', "it's"),
+        ('pr"o"d', "prod"),
+        (r"it\'s", "it's"),
+        (r"a\"b", 'a"b'),
+        (r"a\\b", r"a\b"),
+        (r"a\d", r"a\d"),
+        (r"'a\'b'", "a'b"),
+        (r"""'a\"b'""", r"""a\"b"""),
+        (r"'a\\b'", r"a\b"),
+        ("a\\", "a\\"),
+        ("''", ""),
+    ],
+)
+def test_a_word_loses_its_quotes_and_keeps_those_of_the_other_kind(text: str, word: str) -> None:
+    assert unquoted(text) == word
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ([("size", False)], "bca"),
+        ([("size", True)], "acb"),
+        ([("name", True)], "cba"),
+        ([("kind", False), ("size", True)], "cba"),
+        ([("kind", True), ("name", False)], "abc"),
+    ],
+)
+def test_a_table_is_sorted_by_keys_that_it_shows_or_not(
+    keys: list[tuple[str, bool]], expected: str
+) -> None:
+    """``--sort-by``: "a comma-separated list of resource field key names to sort by"."""
+    records = [
+        {"name": "a", "size": 3, "kind": "y"},
+        {"name": "b", "size": 1, "kind": "x"},
+        {"name": "c", "size": 2, "kind": "x"},
+    ]
+    form = parse_format("table[no-heading](name,size)")
+    drawn = sorted_by(form, [(parse_key(key), reverse) for key, reverse in keys])
+    assert [each.heading for each in drawn.fields] == ["NAME", "SIZE"]
+    assert "".join(line[0] for line in render(records, drawn).splitlines()) == expected
+
+
+@pytest.mark.parametrize(
+    ("title", "columns", "width"),
+    [("T", "a,b", 8), ("a title", "a,b", 9), ("1234567", "a", 11), ("12345678", "a,b,c", 17)],
+)
+def test_a_box_is_wide_enough_for_its_title(title: str, columns: str, width: int) -> None:
+    form = parse_format(f"table[box,title='{title}']({columns})")
+    lines = render([{"a": "1", "b": "2", "c": "3"}], form).splitlines()
+    assert any(title in line for line in lines)
+    assert len({len(line) for line in lines}) == 1, lines

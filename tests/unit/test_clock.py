@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone, tzinfo
 
 import pytest
 from hypothesis import given
@@ -15,8 +15,10 @@ from pubsub_delta.clock import (
     ManualClock,
     SystemClock,
     as_utc,
+    end_of_day,
     from_micros,
     read_time,
+    start_of_day,
     to_micros,
 )
 from pubsub_delta.errors import InvalidArgument
@@ -128,3 +130,58 @@ def test_a_time_that_is_no_year_in_utc_is_refused(hours: int) -> None:
     time = edge.replace(tzinfo=timezone(timedelta(hours=hours)))
     with pytest.raises(InvalidArgument, match="outside of the years 1 to 9999 in UTC"):
         read_time(time, "time")
+
+
+class NowhereZone(tzinfo):
+    """A time zone that tells no offset; the time is naive then (Python's datetime)."""
+
+    def utcoffset(self, _: datetime | None) -> timedelta | None:
+        return None
+
+    def dst(self, _: datetime | None) -> timedelta | None:
+        return None
+
+    def tzname(self, _: datetime | None) -> str:
+        return "nowhere"
+
+
+@pytest.mark.parametrize("zone", [None, NowhereZone()])
+def test_a_time_without_an_offset_is_refused_and_not_guessed(zone: tzinfo | None) -> None:
+    naive = datetime(2026, 1, 1, tzinfo=zone)
+    with pytest.raises(InvalidArgument) as error:
+        as_utc(naive, "time")
+    assert str(error.value) == (
+        f"time: {naive!r} has no time zone; pass an aware datetime, "
+        "such as datetime(2026, 1, 1, tzinfo=timezone.utc)"
+    )
+
+
+@pytest.mark.parametrize("hours", [-12, -1, 0, 1, 14])
+@pytest.mark.parametrize("utc", ["2026-01-01T00:00:00", "2026-01-01T23:59:59.999999"])
+def test_a_day_is_one_of_utc_to_the_microsecond(utc: str, hours: int) -> None:
+    """Messages are partitioned by publish date in UTC, whatever the zone of a given time is."""
+    zone = timezone(timedelta(hours=hours))
+    moment = datetime.fromisoformat(f"{utc}+00:00").astimezone(zone)
+    assert start_of_day(moment).isoformat() == "2026-01-01T00:00:00+00:00"
+    assert end_of_day(moment).isoformat() == "2026-01-01T23:59:59.999999+00:00"
+
+
+class Fine(datetime):
+    """A time with nanoseconds, as those of pandas."""
+
+    nanosecond = 0
+
+
+@pytest.mark.parametrize(
+    ("nanos", "first", "last"), [(0, 5, 5), (1, 6, 5), (999, 6, 5), (500, 6, 5)]
+)
+def test_nanoseconds_are_rounded_into_a_range(nanos: int, first: int, last: int) -> None:
+    """The first moment of a range is rounded up to a microsecond, the last one down."""
+    fine = Fine(2026, 1, 1, microsecond=5, tzinfo=timezone.utc)
+    fine.nanosecond = nanos
+    text = f"2026-01-01T00:00:00.000005{nanos:03}Z"
+    for one in (fine, text):
+        for until, micros in ((False, first), (True, last)):
+            found = read_time(one, "time", until=until)
+            assert found == datetime(2026, 1, 1, microsecond=micros, tzinfo=timezone.utc)
+            assert type(found) is datetime

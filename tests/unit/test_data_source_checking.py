@@ -108,3 +108,48 @@ def test_a_text_that_is_no_utf_8_is_refused() -> None:
 def test_large_messages_are_looked_at_one_by_one(size: int) -> None:
     rows = batch((b"x" * size, [], None))
     assert by_column(rows) == one_by_one(rows)
+
+
+USUAL = [("k", "v")]
+
+
+@pytest.mark.parametrize(
+    ("columns", "is_usual"),
+    [
+        ({"data": [b"a"]}, True),
+        ({"data": ["a"]}, True),
+        ({"data": [b"a"], "ordering_key": ["x" * 1024]}, True),
+        ({"data": [b"a"], "attributes": [[(f"k{n}", "v") for n in range(10)]]}, True),
+        ({"data": [b"a"], "attributes": [[(f"k{n}", "v") for n in range(11)]]}, False),
+        ({"data": [b"a"], "attributes": [[("x" * 256, "v" * 1024)]]}, True),
+        ({"data": [b"a", b"b"], "attributes": [[("k", "v")], [("k", "v")]]}, True),
+        ({"data": [b"a"], "attributes": [[("goo", "v"), ("xgoog", "goog")]]}, True),
+        ({"data": [b"x" * 1_000_000]}, True),
+        ({"data": [b"x" * 1_000_001]}, False),
+        ({"attributes": [USUAL]}, False),
+        ({"data": [None], "attributes": [USUAL]}, False),
+        ({"data": [b""], "attributes": [USUAL]}, False),
+        ({"data": [b"a"], "attributes": [None]}, False),
+        ({"ordering_key": ["k"], "attributes": [USUAL]}, False),
+    ],
+)
+def test_the_check_by_column_decides_about_usual_messages_and_leaves_the_others(
+    monkeypatch: pytest.MonkeyPatch, columns: dict[str, Any], is_usual: bool
+) -> None:
+    """Columns may be absent: a message needs "data or at least one attribute"."""
+    asked: list[int] = []
+
+    def counted(table: pa.Table, validator: None) -> pa.Table:
+        asked.append(table.num_rows)
+        return checked_rows(table, validator)
+
+    types = {"attributes": TEXT_BY_TEXT, "ordering_key": pa.string()}
+    given = pa.record_batch(
+        {
+            name: pa.array(of, types.get(name, pa.string() if "a" in of else pa.binary()))
+            for name, of in columns.items()
+        }
+    )
+    monkeypatch.setattr(validation, "checked_rows", counted)
+    assert by_column(given) == one_by_one(given)
+    assert (not asked) is is_usual

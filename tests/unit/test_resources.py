@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, FrozenInstanceError, fields
 from datetime import timedelta
 from itertools import islice
@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.ids import Ids
 from pubsub_delta.resources import (
     AckResult,
@@ -215,3 +216,50 @@ def test_a_listing_is_read_to_its_end_and_no_further_than_is_wanted() -> None:
     asked.clear()
     assert list(islice(all_pages(fetch), 2)) == [1, 2]
     assert asked == [None]
+
+
+@pytest.mark.parametrize(
+    ("settings", "owner", "field"),
+    [
+        (FlowControl, "flow_control", "max_messages"),
+        (FlowControl, "flow_control", "max_bytes"),
+        (PublishFlowControl, "flow_control", "message_limit"),
+        (PublishFlowControl, "flow_control", "byte_limit"),
+        (BatchSettings, "batch_settings", "max_messages"),
+        (BatchSettings, "batch_settings", "max_bytes"),
+    ],
+)
+def test_a_limit_of_settings_is_a_whole_number_from_1(
+    settings: Callable[..., Any], owner: str, field: str
+) -> None:
+    assert getattr(settings(**{field: 1}), field) == 1
+    for wrong in (0, -1, True, 1.0, "1", None):
+        with pytest.raises(InvalidArgument) as error:
+            settings(**{field: wrong})
+        told = f"{owner}.{field}: {wrong!r}; a whole number from 1 is accepted"
+        assert str(error.value) == told
+
+
+@pytest.mark.parametrize(
+    ("settings", "field"),
+    [(FlowControl, "max_lease_duration"), (BatchSettings, "max_latency")],
+)
+def test_a_duration_of_settings_is_kept_as_one(settings: Callable[..., Any], field: str) -> None:
+    for one in (90, "90s", "1m30s", timedelta(seconds=90)):
+        assert getattr(settings(**{field: one}), field) == timedelta(seconds=90)
+    assert getattr(settings(**{field: 0}), field) == timedelta(0)
+    with pytest.raises(InvalidArgument, match=f"^[a-z]+_[a-z]+[.]{field}: -1"):
+        settings(**{field: -1})
+
+
+@pytest.mark.parametrize("wrong", ["Block", "wait", None, 5])
+def test_what_a_publisher_does_beyond_a_limit_is_one_of_three_choices(wrong: Any) -> None:
+    for choice in LimitExceededBehavior:
+        for one in (choice, choice.value):
+            made = PublishFlowControl(limit_exceeded_behavior=one)
+            assert made.limit_exceeded_behavior is choice
+    with pytest.raises(InvalidArgument) as error:
+        PublishFlowControl(limit_exceeded_behavior=wrong)
+    assert str(error.value) == (
+        f"flow_control.limit_exceeded_behavior: {wrong!r}; 'block', 'error' or 'ignore' is accepted"
+    )

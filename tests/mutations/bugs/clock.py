@@ -53,4 +53,16 @@ BUGS = (
         r"[+-]\d\d:[0-5]\d)",
         r"[+-]\d\d:\d\d)",
     ),
+    Bug(
+        "a-zone-without-an-offset-is-guessed",
+        "A time whose zone tells no offset is taken for one of this machine.",
+        "if time.tzinfo is None or time.utcoffset() is None:",
+        "if time.tzinfo is None:",
+    ),
+    Bug(
+        "a-day-begins-within-a-second",
+        "The first moment of a day keeps the microseconds of the time.",
+        "replace(hour=0, minute=0, second=0, microsecond=0)",
+        "replace(hour=0, minute=0, second=0)",
+    ),
 )

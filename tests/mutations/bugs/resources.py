@@ -23,4 +23,10 @@ BUGS = (
         "    while page.next_page_token:",
         "    if page.next_page_token:",
     ),
+    Bug(
+        "batches-of-no-bytes",
+        "A publisher accepts batches of at most 0 bytes.",
+        '        _must_be_positive("batch_settings.max_bytes", self.max_bytes)\n',
+        "",
+    ),
 )

@@ -10,6 +10,7 @@ NEAREST = (
     "tests/unit/test_gcloud_listings.py",
     "tests/unit/test_cli_formats.py",
     "tests/unit/test_command_transcripts.py",
+    "tests/unit/test_cli_values.py",
 )
 
 BUGS = (
@@ -36,5 +37,11 @@ BUGS = (
         "--sort-by=~KEY sorts the wrong way where no column shows the key.",
         '            columns.append(Column(key, "", order=order, reverse=reverse, hidden=True))',
         '            columns.append(Column(key, "", order=order, hidden=True))',
+    ),
+    Bug(
+        "a-listing-sorted-by-what-it-shows-only",
+        "A listing is not sorted by a key that is no column of it.",
+        '            columns.append(Column(key, "", order=order, reverse=reverse, hidden=True))',
+        "            continue",
     ),
 )

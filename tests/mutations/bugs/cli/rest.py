@@ -12,6 +12,7 @@ NEAREST = (
     "tests/unit/test_cli_schemas.py",
     "tests/unit/test_cli_endpoint.py",
     "tests/unit/test_command_transcripts.py",
+    "tests/unit/test_cli_whole_records.py",
 )
 
 BUGS = (
@@ -54,5 +55,23 @@ BUGS = (
         "A commit of no message tells no number of them.",
         '"messageCount": commit.message_count,',
         '"messageCount": commit.message_count or None,',
+    ),
+    Bug(
+        "an-empty-text-is-printed",
+        "Fields that are empty texts are printed.",
+        'value not in (None, "", {}, False)',
+        "value not in (None, {}, False)",
+    ),
+    Bug(
+        "labels-in-the-order-of-storage",
+        "Labels are printed in no order.",
+        "return dict(sorted(pairs.items()))",
+        "return dict(pairs)",
+    ),
+    Bug(
+        "zero-messages-are-left-out",
+        "A commit of no messages is shown without their number.",
+        "for key, value in record.items() if value is not None}",
+        "for key, value in record.items() if value}",
     ),
 )

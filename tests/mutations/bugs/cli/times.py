@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_cli_transforms.py",
     "tests/unit/test_fine_times.py",
     "tests/unit/test_cli_times.py",
+    "tests/unit/test_cli_periods.py",
 )
 
 BUGS = (
@@ -64,5 +65,17 @@ BUGS = (
         "MDT is seven hours behind UTC.",
         '"MST": -7, "MDT": -6',
         '"MST": -7, "MDT": -7',
+    ),
+    Bug(
+        "the-reason-of-another-parser",
+        "A duration that is none is told in the words of a parser that takes other forms.",
+        "            return durations.parse_duration(span.lower(), field)\n    except (InvalidArgument, OverflowError",
+        "            return durations.parse_duration(span.lower(), field)\n    except (OverflowError",
+    ),
+    Bug(
+        "utc-in-small-letters-is-no-zone",
+        "The time zone utc is unknown in small letters.",
+        'if name.upper() in ("Z", "UTC", "GMT"):\n        return UTC',
+        'if name in ("Z", "UTC", "GMT"):\n        return UTC',
     ),
 )

@@ -46,4 +46,22 @@ BUGS = (
         "bounds = [0, *sorted(set(ends)), 2**63]",
         "bounds = [0, *sorted(set(ends))[1:], 2**63]",
     ),
+    Bug(
+        "a-file-that-just-fits-is-put-apart",
+        "A task reads less than it may: a file that just fits begins another part.",
+        "if cost and cost + of_file > most:",
+        "if cost and cost + of_file >= most:",
+    ),
+    Bug(
+        "part-of-a-file-costs-all-of-it",
+        "A file of which few messages are left is divided as if all were.",
+        "+ file.size * len(held) // file.rows",
+        "+ file.size",
+    ),
+    Bug(
+        "a-file-of-no-rows-ends-the-read",
+        "A file whose statistics tell no rows ends the read with an error.",
+        "if first is None or last is None or not file.rows:",
+        "if first is None or last is None:",
+    ),
 )

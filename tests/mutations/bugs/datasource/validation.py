@@ -37,4 +37,16 @@ BUGS = (
         "ignore_case=True)).as_py():\n        return False",
         "ignore_case=True)).as_py():\n        return len(values) > 1",
     ),
+    Bug(
+        "messages-without-data-end-a-publish",
+        "A publish of messages without a column of data ends with an error.",
+        'return pa.nulls(count, _DATA) if name == "data"',
+        'return pa.nulls(_DATA, count) if name == "data"',
+    ),
+    Bug(
+        "ten-attributes-are-looked-at-one-by-one",
+        "Messages with as many attributes as are surely few are checked one by one.",
+        "as_py() > _SURE_ATTRIBUTES",
+        "as_py() >= _SURE_ATTRIBUTES",
+    ),
 )

@@ -9,6 +9,8 @@ NEAREST = (
     "tests/unit/test_replay.py",
     "tests/unit/test_snapshots.py",
     "tests/unit/test_delivery_order.py",
+    "tests/unit/test_whole_ack_states.py",
+    "tests/unit/test_whole_states_of_seeks.py",
 )
 
 BUGS = (
@@ -47,5 +49,11 @@ BUGS = (
         "Spans that are united are over at the earlier of their two ends.",
         "until=max(ends, default=None),",
         "until=min(ends, default=None),",
+    ),
+    Bug(
+        "an-end-is-forgotten-by-uniting",
+        "Spans that are united end with the first one, however much later the other ends.",
+        "ends = [span.until for span in (self, other) if span.until is not None]",
+        "ends = [span.until for span in (self,) if span.until is not None]",
     ),
 )

@@ -12,6 +12,8 @@ NEAREST = (
     "tests/unit/test_streams.py",
     "tests/unit/test_replay.py",
     "tests/unit/test_ack_requests.py",
+    "tests/unit/test_whole_ack_states.py",
+    "tests/unit/test_whole_states_of_seeks.py",
 )
 
 BUGS = (

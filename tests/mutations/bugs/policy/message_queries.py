@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_wrong_arguments.py",
     "tests/unit/test_find.py",
     "tests/unit/test_missing_statistics.py",
+    "tests/unit/test_search_conditions.py",
 )
 
 BUGS = (
@@ -34,5 +35,11 @@ BUGS = (
         "A search until a nanosecond finds messages of the microsecond after it.",
         'read_time(given, f"query.{name}", until=until)',
         'read_time(given, f"query.{name}")',
+    ),
+    Bug(
+        "search-by-a-state-that-is-none",
+        "A search by a state that does not exist finds nothing, and tells no mistake.",
+        "isinstance(each, str) and each in _STATES for each in given",
+        "isinstance(each, str) for each in given",
     ),
 )

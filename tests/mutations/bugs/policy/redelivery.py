@@ -10,6 +10,7 @@ NEAREST = (
     "tests/unit/test_many_dead_letters.py",
     "tests/unit/test_delivery_order.py",
     "tests/unit/test_consumer_calls.py",
+    "tests/unit/test_whole_ack_states.py",
 )
 
 BUGS = (
@@ -108,5 +109,11 @@ BUGS = (
         "A dead letter tells one delivery where the policy has changed since it was decided.",
         "span if _decided(span) else replace(span, delivery_attempt=1)",
         "replace(span, delivery_attempt=1)",
+    ),
+    Bug(
+        "attempt-two-without-a-policy",
+        "A failure without a dead-letter policy counts as an attempt of one that is set later.",
+        "subscription.dead_letter_policy else 1",
+        "subscription.dead_letter_policy else 2",
     ),
 )

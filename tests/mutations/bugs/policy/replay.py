@@ -10,6 +10,7 @@ NEAREST = (
     "tests/unit/test_seek_calls.py",
     "tests/unit/test_every_seek.py",
     "tests/unit/test_streams.py",
+    "tests/unit/test_whole_states_of_seeks.py",
 )
 
 BUGS = (
@@ -157,5 +158,23 @@ BUGS = (
         "A use by a machine whose clock is behind makes a subscription look idle for longer.",
         "active_time=max(now, last)",
         "active_time=now",
+    ),
+    Bug(
+        "a-snapshot-drops-what-is-decided",
+        "A seek to a snapshot loses messages that are being forwarded or written.",
+        "[*going, *(span.without(leaving)",
+        "[*(span.without(leaving)",
+    ),
+    Bug(
+        "a-seek-to-now-purges-what-follows",
+        "After a seek to its own moment messages with that publish time are acknowledged.",
+        "floor=time if time > seek.at else None",
+        "floor=time if time >= seek.at else None",
+    ),
+    Bug(
+        "the-log-of-a-snapshot-is-cleaned",
+        "A topic's log may be cleaned up to what a noted seek to a snapshot reads.",
+        "return min(versions)",
+        "return max(versions)",
     ),
 )

@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_retention.py",
     "tests/unit/test_needed.py",
     "tests/unit/test_replay.py",
+    "tests/unit/test_whole_states_of_seeks.py",
 )
 
 BUGS = (

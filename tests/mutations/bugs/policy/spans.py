@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_spans.py",
     "tests/unit/test_delivery_order.py",
     "tests/unit/test_ordering.py",
+    "tests/unit/test_whole_ack_states.py",
 )
 
 BUGS = (

@@ -8,6 +8,7 @@ from tests.mutations.groups import TABLE_WRITES
 NEAREST = (
     "tests/unit/test_decided.py",
     *TABLE_WRITES,
+    "tests/unit/test_whole_ack_states.py",
 )
 
 BUGS = (
@@ -34,5 +35,17 @@ BUGS = (
         "A write of many messages counts as one acknowledgement.",
         "count = counters.success + sum(map(len, spans))",
         "count = counters.success + len(spans)",
+    ),
+    Bug(
+        "number-of-a-write-is-given-again",
+        "A lease that follows a write has its number.",
+        "replace(state, next_lease_id=number + 1), [*kept",
+        "replace(state, next_lease_id=number), [*kept",
+    ),
+    Bug(
+        "earlier-acks-are-forgotten",
+        "A write that landed sets the count of acknowledged messages back.",
+        "count = counters.success + sum(map(len, spans))",
+        "count = sum(map(len, spans))",
     ),
 )

@@ -25,4 +25,10 @@ BUGS = (
         "MORE.3: /\\.\\**(?:{_NAME})\\(/",
         "MORE.3: /\\.(?:{_NAME})\\(/",
     ),
+    Bug(
+        "a-backslash-before-the-other-quote",
+        "A backslash before a quote of the other kind is lost.",
+        'escaped = following in ("\\\\", quote) or',
+        'escaped = following in ("\\\\", quote, "\\"") or',
+    ),
 )

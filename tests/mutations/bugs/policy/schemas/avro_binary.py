@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_schema_avro_binary.py",
     "tests/unit/test_schema_avro.py",
     "tests/unit/test_schema_sizes.py",
+    "tests/unit/test_schema_paths.py",
 )
 
 BUGS = (
@@ -52,5 +53,11 @@ BUGS = (
         "Any byte is a boolean of Avro, which other readers take for the other one.",
         "data[at] > 1",
         "data[at] > 255",
+    ),
+    Bug(
+        "items-of-a-sized-block-are-passed-over",
+        "The items of blocks that tell their size are taken for what follows them.",
+        "count = -count",
+        "count = 0",
     ),
 )

@@ -7,6 +7,7 @@ from tests.mutations.bug import Bug
 NEAREST = (
     "tests/unit/test_schema_typing.py",
     "tests/unit/test_schema_defaults.py",
+    "tests/unit/test_schema_paths.py",
 )
 
 BUGS = (
@@ -33,5 +34,11 @@ BUGS = (
         "A default is never found to be of no branch of a union.",
         "                self._fits[key] = False\n",
         "                self._fits[key] = True\n",
+    ),
+    Bug(
+        "local-times-before-the-epoch",
+        "The default of a local time is as long before 1970 as it is after it.",
+        '"local-timestamp-micros": lambda micros: _EPOCH + timedelta',
+        '"local-timestamp-micros": lambda micros: _EPOCH - timedelta',
     ),
 )

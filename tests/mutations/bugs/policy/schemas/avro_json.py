@@ -7,6 +7,7 @@ from tests.mutations.bug import Bug
 NEAREST = (
     "tests/unit/test_schema_avro_json.py",
     "tests/unit/test_schema_avro.py",
+    "tests/unit/test_schema_paths.py",
 )
 
 BUGS = (
@@ -45,5 +46,17 @@ BUGS = (
         "A number where Avro has an array is a TypeError.",
         "        if not isinstance(value, list):",
         "        if value is None:",
+    ),
+    Bug(
+        "a-path-without-the-branch",
+        "The path of a wrong value leaves out the branch of a union.",
+        "self._value(branch, inner, _within(path, name))",
+        "self._value(branch, inner, path)",
+    ),
+    Bug(
+        "a-number-for-bytes-is-an-error",
+        "A number where bytes belong ends the publish with an error of its own.",
+        "except (TypeError, UnicodeEncodeError):",
+        "except UnicodeEncodeError:",
     ),
 )
