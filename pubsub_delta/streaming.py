@@ -225,6 +225,7 @@ class _Consuming(_MicroBatches):
         self._drain: AvailableNow | None = None
         self._batch_lease: MicroBatchLease | None = None
         self._metrics: MetricsFile | None = None
+        self._processed_count = 0
 
     def drain(self) -> None:
         """End when each message was offered that is published by now."""
@@ -270,6 +271,7 @@ class _Consuming(_MicroBatches):
         except BaseException:
             batch_lease.fail(stopped=not self.is_active())
             raise
+        self._processed_count += len(lease.positions)
         if self._drain is not None and self._drain.is_finishing:
             self._drain.is_over = batch_lease.finish()
             return
@@ -312,7 +314,7 @@ class _Consuming(_MicroBatches):
 
     def _tell_metrics(self, state: AckState) -> None:
         if self._metrics is not None:
-            self._metrics.write(metrics_of(state))
+            self._metrics.write(metrics_of(state), self._processed_count)
 
 
 def _stop_when_drained(query: StreamingQuery, consuming: _Consuming) -> None:

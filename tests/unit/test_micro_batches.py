@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from traceback import format_exception
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -177,3 +178,29 @@ def test_available_now_takes_what_failed_before_it_and_not_what_comes_later(
     assert seen == [["a", "b"], ["c"]]
     assert run.drained_at is not None
     assert sorted(world.backlog()) == ["d", "e"]
+
+
+def test_a_query_counts_the_messages_that_its_function_has_returned_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those of other consumers, and of a micro-batch that failed, are none of its own."""
+    monkeypatch.setattr(Lease, "df", None)
+    world = InMemory()
+    world.publish("a", "b", "c", "d")
+    world.store.pull(NAME, 1).ack()
+    told: list[int] = []
+
+    errors = {1: [Failed()]}
+
+    def process(_: object, batch_id: int) -> None:
+        for error in errors.pop(batch_id, []):
+            raise error
+
+    query = consuming(world, Query(), process, max_messages=2)
+    query._metrics = SimpleNamespace(write=lambda _, processed: told.append(processed))
+    query(Ticks(), 0)
+    with pytest.raises(Failed):
+        query(Ticks(), 1)
+    query(Ticks(), 1)
+    query(Ticks(), 2)
+    assert sorted(set(told)) == [0, 2, 3]

@@ -27,6 +27,13 @@ BUGS = (
         ),
     ),
     Bug(
+        "messages-counted-before-they-are-processed",
+        "The progress of a query counts messages of a micro-batch that fails.",
+        "        try:\n            self._process(lease.df, batch_id)\n",
+        "        try:\n            self._processed_count += len(lease.positions)\n"
+        "            self._process(lease.df, batch_id)\n",
+    ),
+    Bug(
         "process-may-be-a-coroutine",
         "A query takes a coroutine, and acknowledges what it does not run.",
         '    process = check_function(process, "process", "a DataFrame and a number")\n',
