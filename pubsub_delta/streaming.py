@@ -219,6 +219,7 @@ class _Consuming(_MicroBatches):
     ) -> None:
         super().__init__(tables, name, checkpoint_location, clock)
         self.drained_at: int | None = None
+        self.is_past_drained = False
         self._uid = uid
         self._process = process
         self._max_messages = max_messages
@@ -244,6 +245,7 @@ class _Consuming(_MicroBatches):
         # Also so that Spark sees the metrics.
         repeated = any(row["repeated"] for row in batch.collect())
         if self._drain is not None and self._drain.is_over:
+            self.is_past_drained = self.drained_at is not None and batch_id > self.drained_at
             self.drained_at = self.drained_at or batch_id
             return
         if self._batch_lease is not None:
@@ -318,11 +320,15 @@ class _Consuming(_MicroBatches):
 
 
 def _stop_when_drained(query: StreamingQuery, consuming: _Consuming) -> None:
-    """Stop a query when it has reported the micro-batch after the last one."""
+    """Stop a query when it has reported the micro-batch after the last one, or begins another.
+
+    A session may keep no report (``spark.sql.streaming.numRecentProgressUpdates=1``).
+    """
     wait = Event()
     while query.isActive:
         progress = query.lastProgress if consuming.drained_at is not None else None
-        if progress is not None and progress["batchId"] >= (consuming.drained_at or 0):
+        is_told = progress is not None and progress["batchId"] >= (consuming.drained_at or 0)
+        if is_told or consuming.is_past_drained:
             query.stop()
             return
         wait.wait(_POLL_SECONDS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Thread
 from traceback import format_exception
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from pubsub_delta import DeadLetterPolicy
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.operations import pull
-from pubsub_delta.streaming import QueryExited, QueryStopped, _Consuming
+from pubsub_delta.streaming import QueryExited, QueryStopped, _Consuming, _stop_when_drained
 from tests.unit.in_memory import LETTERS, NAME, InMemory
 
 
@@ -30,6 +31,9 @@ class Query:
         if self._error is not None:
             raise self._error
         return self._active
+
+    def stop(self) -> None:
+        self._active = False
 
 
 class Ticks:
@@ -204,3 +208,23 @@ def test_a_query_counts_the_messages_that_its_function_has_returned_from(
     query(Ticks(), 1)
     query(Ticks(), 2)
     assert sorted(set(told)) == [0, 2, 3]
+
+
+def test_a_run_ends_though_its_session_keeps_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ``spark.sql.streaming.numRecentProgressUpdates=1`` Spark drops each report at once."""
+    monkeypatch.setattr(Lease, "df", None)
+    world = InMemory()
+    world.publish("a")
+    query = Query()
+    monkeypatch.setattr(query, "lastProgress", None, raising=False)
+    run = consuming(world, query, lambda *_: None)
+    run.drain()
+    for batch_id in range(2):
+        run(Ticks(), batch_id)
+    ending = Thread(target=_stop_when_drained, args=(query, run), daemon=True)
+    ending.start()
+    ending.join(0.3)
+    assert query.isActive  # Spark has not recorded the end of the last one
+    run(Ticks(), 2)
+    ending.join(10)
+    assert not query.isActive

@@ -34,6 +34,12 @@ BUGS = (
         "            self._process(lease.df, batch_id)\n",
     ),
     Bug(
+        "available-now-waits-for-a-report",
+        "A run with availableNow does not end where its session keeps no progress.",
+        "        if is_told or consuming.is_past_drained:",
+        "        if is_told:",
+    ),
+    Bug(
         "process-may-be-a-coroutine",
         "A query takes a coroutine, and acknowledges what it does not run.",
         '    process = check_function(process, "process", "a DataFrame and a number")\n',
