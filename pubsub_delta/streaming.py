@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cached_property, partial
 from threading import Event, Thread
 from traceback import format_exception
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pubsub_delta.clock import Clock
 from pubsub_delta.delivery.leases import Lease
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument, as_utf8
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, Unavailable, as_utf8
 from pubsub_delta.micro_batch_lease import MicroBatchLease
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import publish, pull
@@ -29,6 +30,7 @@ from pubsub_delta.policy.fields import check_max_messages
 from pubsub_delta.policy.metrics import metrics_of
 from pubsub_delta.policy.streams import started_last
 from pubsub_delta.session import is_remote
+from pubsub_delta.tables.lanes.storage_errors import StorageRefused, translate_error_of
 from pubsub_delta.tables.store import Tables
 from pubsub_delta.threads import start_threads
 
@@ -120,7 +122,8 @@ class _MicroBatches(ABC):
         writer = rows.writeStream.foreachBatch(self)
         if timing:
             writer = _timed(writer, timing)
-        query = writer.option("checkpointLocation", self._checkpoint_location).start()
+        with _telling_of_a_checkpoint(self._checkpoint_location):
+            query = writer.option("checkpointLocation", self._checkpoint_location).start()
         self._started.set_result(query)
         return query
 
@@ -350,6 +353,23 @@ def _location(checkpoint_location: object) -> str:
             "query uses is accepted"
         )
     return checkpoint_location.rstrip("/")
+
+
+@contextmanager
+def _telling_of_a_checkpoint(location: str) -> Iterator[None]:
+    """Raise Unavailable or FailedPrecondition if Spark cannot write the checkpoint of a query."""
+    try:
+        yield
+    except Exception as error:  # Spark hands on an error of Java, which has no class in Python
+        found = translate_error_of(f"checkpoint_location: {location}", error)
+        if isinstance(found, (Unavailable, StorageRefused)):
+            raise found from error
+        if "ParentNotDirectoryException" in str(error):
+            raise InvalidArgument(
+                f"checkpoint_location: {location!r} is below a file; a directory or URL that only "
+                "this query uses is accepted"
+            ) from error
+        raise
 
 
 def _timed(writer: Any, timing: Mapping[str, Any]) -> Any:

@@ -10,7 +10,12 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta import DeadLetterPolicy
+from pubsub_delta import (
+    DeadLetterPolicy,
+    FailedPrecondition,
+    InvalidArgument,
+    Unavailable,
+)
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.operations import pull
 from pubsub_delta.streaming import QueryExited, QueryStopped, _Consuming, _stop_when_drained
@@ -228,3 +233,38 @@ def test_a_run_ends_though_its_session_keeps_no_progress(monkeypatch: pytest.Mon
     run(Ticks(), 2)
     ending.join(10)
     assert not query.isActive
+
+
+class Writer:
+    """A DataStreamWriter whose ``start`` fails as Spark does."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def foreachBatch(self, _: object) -> Writer:
+        return self
+
+    def option(self, *_: str) -> Writer:
+        return self
+
+    def start(self) -> None:
+        raise RuntimeError(f"An error occurred while calling o119.start.\n: {self._text}")
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("org.apache.hadoop.fs.FSError: java.io.IOException: No space left on device", Unavailable),
+        (
+            "org.apache.hadoop.fs.ParentNotDirectoryException: Parent path is not a directory: "
+            "file:/checkpoint",
+            InvalidArgument,
+        ),
+        ("java.io.FileNotFoundException: /checkpoint/m (Permission denied)", FailedPrecondition),
+    ],
+)
+def test_a_checkpoint_that_cannot_be_written_is_told(text: str, error: type[Exception]) -> None:
+    """Spark told an error of Java, as it writes the checkpoint before the query begins."""
+    rows: Any = SimpleNamespace(writeStream=Writer(text))
+    with pytest.raises(error, match=r"^checkpoint_location: .*/checkpoint"):
+        consuming(InMemory(), Query(), lambda *_: None).start(rows, {})

@@ -34,6 +34,12 @@ BUGS = (
         "            self._process(lease.df, batch_id)\n",
     ),
     Bug(
+        "full-disk-of-a-checkpoint-is-an-error-of-java",
+        "A query whose checkpoint cannot be written ends in an error of Java.",
+        "        if isinstance(found, (Unavailable, StorageRefused)):",
+        "        if isinstance(found, StorageRefused):",
+    ),
+    Bug(
         "available-now-waits-for-a-report",
         "A run with availableNow does not end where its session keeps no progress.",
         "        if is_told or consuming.is_past_drained:",
