@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cached_property, partial
 from threading import Event, Thread
 from traceback import format_exception
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pubsub_delta.clock import Clock
 from pubsub_delta.delivery.leases import Lease
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument, as_utf8
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, Unavailable, as_utf8
 from pubsub_delta.micro_batch_lease import MicroBatchLease
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import publish, pull
@@ -29,6 +30,7 @@ from pubsub_delta.policy.fields import check_max_messages
 from pubsub_delta.policy.metrics import metrics_of
 from pubsub_delta.policy.streams import started_last
 from pubsub_delta.session import is_remote
+from pubsub_delta.tables.lanes.storage_errors import StorageRefused, translate_error_of
 from pubsub_delta.tables.store import Tables
 from pubsub_delta.threads import start_threads
 
@@ -120,7 +122,8 @@ class _MicroBatches(ABC):
         writer = rows.writeStream.foreachBatch(self)
         if timing:
             writer = _timed(writer, timing)
-        query = writer.option("checkpointLocation", self._checkpoint_location).start()
+        with _telling_of_a_checkpoint(self._checkpoint_location):
+            query = writer.option("checkpointLocation", self._checkpoint_location).start()
         self._started.set_result(query)
         return query
 
@@ -219,12 +222,14 @@ class _Consuming(_MicroBatches):
     ) -> None:
         super().__init__(tables, name, checkpoint_location, clock)
         self.drained_at: int | None = None
+        self.is_past_drained = False
         self._uid = uid
         self._process = process
         self._max_messages = max_messages
         self._drain: AvailableNow | None = None
         self._batch_lease: MicroBatchLease | None = None
         self._metrics: MetricsFile | None = None
+        self._processed_count = 0
 
     def drain(self) -> None:
         """End when each message was offered that is published by now."""
@@ -243,6 +248,7 @@ class _Consuming(_MicroBatches):
         # Also so that Spark sees the metrics.
         repeated = any(row["repeated"] for row in batch.collect())
         if self._drain is not None and self._drain.is_over:
+            self.is_past_drained = self.drained_at is not None and batch_id > self.drained_at
             self.drained_at = self.drained_at or batch_id
             return
         if self._batch_lease is not None:
@@ -270,6 +276,7 @@ class _Consuming(_MicroBatches):
         except BaseException:
             batch_lease.fail(stopped=not self.is_active())
             raise
+        self._processed_count += len(lease.positions)
         if self._drain is not None and self._drain.is_finishing:
             self._drain.is_over = batch_lease.finish()
             return
@@ -312,15 +319,19 @@ class _Consuming(_MicroBatches):
 
     def _tell_metrics(self, state: AckState) -> None:
         if self._metrics is not None:
-            self._metrics.write(metrics_of(state))
+            self._metrics.write(metrics_of(state), self._processed_count)
 
 
 def _stop_when_drained(query: StreamingQuery, consuming: _Consuming) -> None:
-    """Stop a query when it has reported the micro-batch after the last one."""
+    """Stop a query when it has reported the micro-batch after the last one, or begins another.
+
+    A session may keep no report (``spark.sql.streaming.numRecentProgressUpdates=1``).
+    """
     wait = Event()
     while query.isActive:
         progress = query.lastProgress if consuming.drained_at is not None else None
-        if progress is not None and progress["batchId"] >= (consuming.drained_at or 0):
+        is_told = progress is not None and progress["batchId"] >= (consuming.drained_at or 0)
+        if is_told or consuming.is_past_drained:
             query.stop()
             return
         wait.wait(_POLL_SECONDS)
@@ -342,6 +353,23 @@ def _location(checkpoint_location: object) -> str:
             "query uses is accepted"
         )
     return checkpoint_location.rstrip("/")
+
+
+@contextmanager
+def _telling_of_a_checkpoint(location: str) -> Iterator[None]:
+    """Raise Unavailable or FailedPrecondition if Spark cannot write the checkpoint of a query."""
+    try:
+        yield
+    except Exception as error:  # Spark hands on an error of Java, which has no class in Python
+        found = translate_error_of(f"checkpoint_location: {location}", error)
+        if isinstance(found, (Unavailable, StorageRefused)):
+            raise found from error
+        if "ParentNotDirectoryException" in str(error):
+            raise InvalidArgument(
+                f"checkpoint_location: {location!r} is below a file; a directory or URL that only "
+                "this query uses is accepted"
+            ) from error
+        raise
 
 
 def _timed(writer: Any, timing: Mapping[str, Any]) -> Any:

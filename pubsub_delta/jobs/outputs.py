@@ -15,6 +15,7 @@ from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_
 from pubsub_delta import FailedPrecondition, InvalidArgument, PubSubError, Unavailable
 from pubsub_delta.jobs import sources, terminal
 from pubsub_delta.jobs.option_groups import options
+from pubsub_delta.jobs.outages import outage_in
 
 _RACES = re.compile(
     r"(?:ProtocolChanged|MetadataChanged|ConcurrentWrite)Exception"
@@ -27,16 +28,6 @@ _NO_TABLE_THERE = re.compile(r"\[DELTA_CANNOT_CREATE_LOG_PATH\][^\n]*")
 """Delta's error for a file, or for a folder that may not be written, in the place of a table."""
 
 
-_OUTAGE = re.compile(
-    r"No space left on device|Disk quota exceeded|Too many open files|Input/output error"
-    r"|java\.net\.(?:ConnectException|UnknownHostException|NoRouteToHostException"
-    r"|SocketException|SocketTimeoutException)(?:: [^\n]*)?"
-    r"|Unable to execute HTTP request[^\n]*|Status Code: (?:429|50[0234])[^\n]*"
-    r"|ipc\.StandbyException[^\n]*"
-)
-"""What Spark says of a storage that is full, away or busy, somewhere among the causes."""
-
-
 @contextmanager
 def translating_outages(option: str, place: str) -> Iterator[None]:
     """Raise Unavailable if a storage is full, away or busy: a later run can succeed.
@@ -46,18 +37,12 @@ def translating_outages(option: str, place: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # Spark hands on an error of Java, which has no class in Python
-        why = _OUTAGE.search("\n".join(_texts(error)))
+        why = outage_in(error)
         if why is None or isinstance(error, PubSubError):
             raise
         raise Unavailable(
-            f"{option}: {place!r} cannot be written now ({why[0][:300]}); try again later"
+            f"{option}: {place!r} cannot be written now ({why}); try again later"
         ) from error
-
-
-def _texts(error: BaseException | None) -> Iterator[str]:
-    while error is not None:
-        yield str(error)
-        error = getattr(error, "_cause", None) or error.__cause__  # PySpark has causes of its own
 
 
 def _lost_a_race(error: BaseException) -> bool:

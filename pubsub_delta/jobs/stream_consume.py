@@ -64,28 +64,29 @@ def stream_consume(
             max_messages=batch_size,
         )
         query_id.set_result(started.id)
-        terminal.follow(started, outcome, AckCounter())
+        terminal.follow(started, outcome, MessageCounter())
         return 0
 
     terminal.run(job, outcome.finishing(summary))
 
 
-class AckCounter:
-    """Counts the messages that were acknowledged between two progress reports.
+class MessageCounter:
+    """Counts the messages that the query has written between two progress reports.
 
-    A report without metrics, as of a platform that runs their source elsewhere, counts nothing.
+    The acks of the subscription are those of all its consumers. A report without metrics, as of a
+    platform that runs their source elsewhere, counts nothing.
     """
 
     def __init__(self) -> None:
-        self._before: int | None = None
+        self._before = 0
 
     def __call__(self, progress: Any) -> int:
         metrics = progress["observedMetrics"]["pubsub_delta"]
-        acked: int | None = metrics["ack_message_count_success"]
-        if acked is None:
+        processed: int | None = metrics["processed_message_count"]
+        if processed is None:
             return 0
-        more = acked - (self._before if self._before is not None else acked)
-        self._before = acked
+        more = processed - self._before
+        self._before = processed
         return more
 
 

@@ -19,7 +19,7 @@ import click
 from pyspark.errors import StreamingQueryException
 
 from pubsub_delta import PubSub, PubSubError, local_session
-from pubsub_delta.jobs import inputs, readers, set_aside, sources, terminal
+from pubsub_delta.jobs import inputs, outputs, readers, set_aside, sources, terminal
 
 LAST_COMMITS = (20, 1000)
 """The commits of a topic among which that of a micro-batch is looked for: few, and then many."""
@@ -85,7 +85,8 @@ def stream_publish(
             if bad_records is not None and found.may_be_bad:
                 writer = found.bad.writeStream.format("json").trigger(**trigger)
                 own = f"{checkpoint.rstrip('/')}/bad_records"
-                setting_aside = writer.option("checkpointLocation", own).start(bad_records)
+                with outputs.translating_outages("--bad-records", bad_records):
+                    setting_aside = writer.option("checkpointLocation", own).start(bad_records)
             count = MessageCounter(store, topic)
             terminal.follow(query, outcome, count, beside=setting_aside)
             if setting_aside is not None and available_now:

@@ -35,6 +35,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from pubsub_delta import Aborted, PubSubError, Unavailable, Unknown, local_session
 from pubsub_delta.jobs.option_groups import options
+from pubsub_delta.jobs.outages import outage_in
 from pubsub_delta.jobs.signals import raising_at_signals
 from pubsub_delta.jobs.unwritten import drop_unwritten
 
@@ -314,7 +315,7 @@ def run(command: Callable[[], int], ending: AbstractContextManager[None] | None 
         if type(error).__name__ != "StreamingQueryException":  # pyspark may not be installed
             raise
         name, why = cause_of(error)
-        ours = {each.__name__: each for each in _errors()}.get(name)
+        ours = _errors_by_name().get(name)
         print_error(getattr(ours, "code", name), why)
         code = UNEXPECTED if ours is None else _exit_code(ours)
     drop_unwritten()
@@ -325,6 +326,10 @@ def _errors(of: type[PubSubError] = PubSubError) -> Iterator[type[PubSubError]]:
     for each in of.__subclasses__():
         yield each
         yield from _errors(each)
+
+
+def _errors_by_name() -> dict[str, type[PubSubError]]:
+    return {each.__name__: each for each in _errors()}
 
 
 def _exit_code(error: type[PubSubError]) -> int:
@@ -357,10 +362,16 @@ def _print_line(level: str, text: str) -> None:
 def cause_of(error: BaseException) -> tuple[str, str]:
     r"""Return the class name and the message of the Python error that ended a query.
 
+    A storage that is full or away, as that of its checkpoint, is Unavailable.
+
     >>> query = "=== Streaming Query ===\nIdentifier: [id = 1]"
     >>> cause_of(Exception(f"pubsub_delta.errors.InvalidArgument: no\n{query}"))
     ('InvalidArgument', 'no')
     """
     text = str(error).partition("\n=== Streaming Query ===\n")[0]
     causes = re.findall(r"^(?:[\w.]+\.)?(\w+): (.+)$", text, flags=re.MULTILINE)
-    return causes[-1] if causes else ("StreamingQueryException", str(error).splitlines()[0])
+    name, why = causes[-1] if causes else ("StreamingQueryException", str(error).splitlines()[0])
+    outage = None if name in _errors_by_name() else outage_in(error)
+    if outage is None:
+        return name, why
+    return Unavailable.__name__, f"the query cannot go on now ({outage}); try again later"

@@ -105,6 +105,7 @@ def test_a_query_drains_a_subscription_in_micro_batches(
     metrics = told["observedMetrics"]["pubsub_delta"]
     assert metrics["num_undelivered_messages"] == 0
     assert metrics["ack_message_count_success"] == 7
+    assert metrics["processed_message_count"] == 7
     # The last one is acknowledged at once, and one more tells the metrics after that.
     assert told["batchId"] == 3
 

@@ -97,6 +97,26 @@ def test_what_the_library_does_not_know_is_an_unexpected_failure() -> None:
     assert exit_code(StreamingQueryException("java.io.IOException: no"))[0] == 1
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: No space left on "
+        "device SQLSTATE: XXKST\n=== Streaming Query ===\nIdentifier: [id = 1]",
+        "java.io.IOException: No space left on device\n=== Streaming Query ===\nid = 1",
+    ],
+)
+def test_a_checkpoint_that_cannot_be_written_is_worth_another_run(text: str) -> None:
+    """ "75: the storage is full or cannot be reached", also if Spark itself found that out."""
+    found, told = exit_code(StreamingQueryException(text))
+    assert found == TRY_AGAIN
+    assert "UNAVAILABLE: the query cannot go on now (No space left on device)" in told
+
+
+def test_an_error_of_the_library_is_its_own_whatever_it_says_of_a_disk() -> None:
+    text = "pubsub_delta.errors.DataLoss: lost, No space left on device\n=== Streaming Query ===\n"
+    assert exit_code(StreamingQueryException(text))[0] == REFUSED
+
+
 class Query:
     """A query that runs until it is stopped, or has ended with an error."""
 

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from pubsub_delta.errors import NotFound
-from pubsub_delta.jobs.stream_consume import AckCounter
+from pubsub_delta.jobs import stream_consume
 from pubsub_delta.jobs.stream_publish import LAST_COMMITS, MessageCounter
 from pubsub_delta.jobs.terminal import Summary, follow, progress, trigger
 from tests.unit.in_memory import TOPIC, InMemory
@@ -122,15 +122,26 @@ def test_an_interval_is_given_as_every_other_duration_or_as_sparks(given: str, a
     assert trigger(given, available_now=False) == {"processingTime": asked}
 
 
-def test_acks_count_from_one_report_to_the_next() -> None:
-    """The metric is of all acks of the subscription, also from before the query began.
+def test_messages_count_from_one_report_to_the_next() -> None:
+    """What a job has written is told as its own, and not what all consumers have acknowledged.
 
     "A platform may run the source elsewhere: the query goes on", and its reports have none.
     """
-    count = AckCounter()
-    name = "ack_message_count_success"
-    totals = [None, 100, 104, None, 104, 110]
-    told = [count({"observedMetrics": {"pubsub_delta": {name: total}}}) for total in totals]
+    count = stream_consume.MessageCounter()
+    totals = [None, 0, 4, None, 4, 10]
+    told = [
+        count(
+            {
+                "observedMetrics": {
+                    "pubsub_delta": {
+                        "processed_message_count": total,
+                        "ack_message_count_success": 100 * place,
+                    }
+                }
+            }
+        )
+        for place, total in enumerate(totals)
+    ]
     assert told == [0, 0, 4, 0, 0, 6]
 
 

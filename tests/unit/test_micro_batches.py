@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Thread
 from traceback import format_exception
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from pubsub_delta import DeadLetterPolicy
+from pubsub_delta import (
+    DeadLetterPolicy,
+    FailedPrecondition,
+    InvalidArgument,
+    Unavailable,
+)
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.operations import pull
-from pubsub_delta.streaming import QueryExited, QueryStopped, _Consuming
+from pubsub_delta.streaming import QueryExited, QueryStopped, _Consuming, _stop_when_drained
 from tests.unit.in_memory import LETTERS, NAME, InMemory
 
 
@@ -29,6 +36,9 @@ class Query:
         if self._error is not None:
             raise self._error
         return self._active
+
+    def stop(self) -> None:
+        self._active = False
 
 
 class Ticks:
@@ -177,3 +187,84 @@ def test_available_now_takes_what_failed_before_it_and_not_what_comes_later(
     assert seen == [["a", "b"], ["c"]]
     assert run.drained_at is not None
     assert sorted(world.backlog()) == ["d", "e"]
+
+
+def test_a_query_counts_the_messages_that_its_function_has_returned_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those of other consumers, and of a micro-batch that failed, are none of its own."""
+    monkeypatch.setattr(Lease, "df", None)
+    world = InMemory()
+    world.publish("a", "b", "c", "d")
+    world.store.pull(NAME, 1).ack()
+    told: list[int] = []
+
+    errors = {1: [Failed()]}
+
+    def process(_: object, batch_id: int) -> None:
+        for error in errors.pop(batch_id, []):
+            raise error
+
+    query = consuming(world, Query(), process, max_messages=2)
+    query._metrics = SimpleNamespace(write=lambda _, processed: told.append(processed))
+    query(Ticks(), 0)
+    with pytest.raises(Failed):
+        query(Ticks(), 1)
+    query(Ticks(), 1)
+    query(Ticks(), 2)
+    assert sorted(set(told)) == [0, 2, 3]
+
+
+def test_a_run_ends_though_its_session_keeps_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ``spark.sql.streaming.numRecentProgressUpdates=1`` Spark drops each report at once."""
+    monkeypatch.setattr(Lease, "df", None)
+    world = InMemory()
+    world.publish("a")
+    query = Query()
+    monkeypatch.setattr(query, "lastProgress", None, raising=False)
+    run = consuming(world, query, lambda *_: None)
+    run.drain()
+    for batch_id in range(2):
+        run(Ticks(), batch_id)
+    ending = Thread(target=_stop_when_drained, args=(query, run), daemon=True)
+    ending.start()
+    ending.join(0.3)
+    assert query.isActive  # Spark has not recorded the end of the last one
+    run(Ticks(), 2)
+    ending.join(10)
+    assert not query.isActive
+
+
+class Writer:
+    """A DataStreamWriter whose ``start`` fails as Spark does."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def foreachBatch(self, _: object) -> Writer:
+        return self
+
+    def option(self, *_: str) -> Writer:
+        return self
+
+    def start(self) -> None:
+        raise RuntimeError(f"An error occurred while calling o119.start.\n: {self._text}")
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("org.apache.hadoop.fs.FSError: java.io.IOException: No space left on device", Unavailable),
+        (
+            "org.apache.hadoop.fs.ParentNotDirectoryException: Parent path is not a directory: "
+            "file:/checkpoint",
+            InvalidArgument,
+        ),
+        ("java.io.FileNotFoundException: /checkpoint/m (Permission denied)", FailedPrecondition),
+    ],
+)
+def test_a_checkpoint_that_cannot_be_written_is_told(text: str, error: type[Exception]) -> None:
+    """Spark told an error of Java, as it writes the checkpoint before the query begins."""
+    rows: Any = SimpleNamespace(writeStream=Writer(text))
+    with pytest.raises(error, match=r"^checkpoint_location: .*/checkpoint"):
+        consuming(InMemory(), Query(), lambda *_: None).start(rows, {})

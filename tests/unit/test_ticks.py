@@ -12,10 +12,10 @@ from pubsub_delta import FailedPrecondition
 from pubsub_delta.clock import to_micros
 from pubsub_delta.policy.ack_state import AckState, Counters
 from pubsub_delta.policy.metrics import metrics_of
-from pubsub_delta.tables.lanes.spark.ticks import METRICS, MetricsFile, TickReader
+from pubsub_delta.tables.lanes.spark.ticks import METRICS, PROCESSED, MetricsFile, TickReader
 from tests.unit.builders import at, available_span
 
-NOTHING = (None,) * len(METRICS)
+NOTHING = (None,) * len((*METRICS, PROCESSED))
 NAME = "projects/local/subscriptions/delays"
 
 
@@ -36,12 +36,13 @@ def test_the_source_has_always_a_next_offset(tmp_path: Path) -> None:
 
 def test_a_row_has_the_metrics_that_were_written_last() -> None:
     file = MetricsFile()
-    file.write(metrics_of(AckState(0)))
+    file.write(metrics_of(AckState(0)), 0)
     spans = (available_span(range(3), 1.5, 9),)
-    file.write(metrics_of(AckState(0, spans=spans, counters=Counters(success=7, dead_letters=1))))
+    counters = Counters(success=7, dead_letters=1)
+    file.write(metrics_of(AckState(0, spans=spans, counters=counters)), 4)
     reader = reading(file.path)
     rows, following = reader.read(reader.initialOffset())
-    expected = (3, 0, to_micros(at(1.5)), 7, 0, 0, 1)
+    expected = (3, 0, to_micros(at(1.5)), 7, 0, 0, 1, 4)
     assert list(rows) == [(*expected, False)]
     # A micro-batch that is run again has them as they are then.
     assert list(reader.readBetweenOffsets(reader.initialOffset(), following)) == [(*expected, True)]
@@ -89,5 +90,5 @@ def test_a_file_that_cannot_be_written_is_logged_and_stops_no_query(
     file = MetricsFile()
     file.path.parent.rmdir()
     with caplog.at_level(logging.WARNING, "pubsub_delta"):
-        file.write(metrics_of(AckState(0)))
+        file.write(metrics_of(AckState(0)), 0)
     assert "carries no newer metrics" in caplog.text

@@ -27,6 +27,25 @@ BUGS = (
         ),
     ),
     Bug(
+        "messages-counted-before-they-are-processed",
+        "The progress of a query counts messages of a micro-batch that fails.",
+        "        try:\n            self._process(lease.df, batch_id)\n",
+        "        try:\n            self._processed_count += len(lease.positions)\n"
+        "            self._process(lease.df, batch_id)\n",
+    ),
+    Bug(
+        "full-disk-of-a-checkpoint-is-an-error-of-java",
+        "A query whose checkpoint cannot be written ends in an error of Java.",
+        "        if isinstance(found, (Unavailable, StorageRefused)):",
+        "        if isinstance(found, StorageRefused):",
+    ),
+    Bug(
+        "available-now-waits-for-a-report",
+        "A run with availableNow does not end where its session keeps no progress.",
+        "        if is_told or consuming.is_past_drained:",
+        "        if is_told:",
+    ),
+    Bug(
         "process-may-be-a-coroutine",
         "A query takes a coroutine, and acknowledges what it does not run.",
         '    process = check_function(process, "process", "a DataFrame and a number")\n',

@@ -38,6 +38,9 @@ METRICS = (
     "dead_letter_message_count",
 )
 """The metrics that the progress of a query carries, as ``SubscriptionMetrics`` has them."""
+PROCESSED = "processed_message_count"
+"""The messages of a query itself: the metrics count what all consumers of its subscription did."""
+_NUMBERS = (*METRICS, PROCESSED)
 REPEATED = "repeated"
 """The column that tells whether another run of the query has planned the micro-batch before."""
 
@@ -45,18 +48,20 @@ _log = logging.getLogger("pubsub_delta")
 
 
 class MetricsFile:
-    """The metrics of a query's subscription, in a file that lives as long as this object."""
+    """The metrics of a query and its subscription, in a file that lives as long as this object."""
 
     def __init__(self) -> None:
         self._directory = TemporaryDirectory(prefix="pubsub-delta-")
         self.path = Path(self._directory.name, "metrics.json")
 
-    def write(self, metrics: SubscriptionMetrics) -> None:
+    def write(self, metrics: SubscriptionMetrics, processed: int) -> None:
         """Replace the content of the file.
 
-        A failure is logged, and the progress of the query then has older metrics.
+        ``processed``: the messages that the query has processed since it was started. A failure is
+        logged, and the progress of the query then has older metrics.
         """
         row = {name: _number(getattr(metrics, name)) for name in METRICS}
+        row[PROCESSED] = processed
         written = self.path.with_suffix(".new")
         try:
             written.write_text(json.dumps(row))
@@ -82,7 +87,7 @@ def ticks(
             metrics=str(metrics_file.path), subscription=name, uid=uid
         )
         metrics = source.load().withColumn(_TIME, F.timestamp_micros(_TIME))
-        return metrics.observe(observed, *(F.max(name).alias(name) for name in METRICS))
+        return metrics.observe(observed, *(F.max(name).alias(name) for name in _NUMBERS))
 
 
 class TickSource(DataSource):
@@ -95,7 +100,7 @@ class TickSource(DataSource):
 
     def schema(self) -> str:
         """Return the metrics as numbers, and whether the micro-batch is repeated."""
-        return ", ".join([*(f"{name} BIGINT" for name in METRICS), f"{REPEATED} BOOLEAN"])
+        return ", ".join([*(f"{name} BIGINT" for name in _NUMBERS), f"{REPEATED} BOOLEAN"])
 
     def simpleStreamReader(self, schema: StructType) -> TickReader:  # noqa: ARG002, N802
         """Return the reader that counts the micro-batches."""
@@ -150,4 +155,4 @@ class TickReader(SimpleDataSourceStreamReader):
             metrics = json.loads(self._path.read_text())
         except FileNotFoundError:  # this process does not run in the query's directory
             metrics = {}
-        return iter([(*(metrics.get(name) for name in METRICS), repeated)])
+        return iter([(*(metrics.get(name) for name in _NUMBERS), repeated)])

@@ -11,15 +11,21 @@ NEAREST = (
 
 BUGS = (
     Bug(
-        "acks-counted-from-the-start",
-        "A consuming stream counts all acks of the query again with each micro-batch.",
-        "        self._before = acked\n",
-        "        self._before = acked if self._before is None else self._before\n",
+        "messages-counted-from-the-start",
+        "A consuming stream counts all messages of the query again with each micro-batch.",
+        "        self._before = processed\n",
+        "",
+    ),
+    Bug(
+        "acks-of-others-counted",
+        "A consuming stream tells what other consumers have acknowledged as written by it.",
+        'metrics["processed_message_count"]',
+        'metrics["ack_message_count_success"]',
     ),
     Bug(
         "a-report-without-metrics",
         "jobs/stream_consume.py ends where the metrics of its subscription cannot be read.",
-        "        if acked is None:\n            return 0\n",
+        "        if processed is None:\n            return 0\n",
         "",
     ),
     Bug(

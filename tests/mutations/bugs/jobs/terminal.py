@@ -15,6 +15,12 @@ NEAREST = (
 
 BUGS = (
     Bug(
+        "full-checkpoint-is-unexpected",
+        "A scheduler is told not to run a job again whose checkpoint is on a full disk.",
+        "    outage = None if name in _errors_by_name() else outage_in(error)\n",
+        "    outage = None\n",
+    ),
+    Bug(
         "full-log-ends-a-job",
         "A job ends where the disk of its log is full.",
         "        with suppress(OSError):\n            super()",
