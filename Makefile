@@ -10,7 +10,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test trial lane-test server-trial storage-trial model-trial history-trial proof soak mutation-check mutants spark-pairs-test connect-test cluster-test object-storage-test object-storage-spark-test client-test client-soak console-test unit oldest-test check format bench bench-full pictures docs lock java clean
+.PHONY: help demo test trial lane-test server-trial storage-trial model-trial history-trial proof soak mutation-check mutants transcripts spark-pairs-test connect-test cluster-test object-storage-test object-storage-spark-test client-test client-soak console-test unit oldest-test check format bench bench-full pictures docs lock java clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,10 @@ mutation-check: .venv/ready java ## put seeded bugs into a copy of the library, 
 
 mutants: .venv/ready ## change the library at random places (SEED=1 COUNT=100), and list what no test without Java notices
 	$(BIN)/python -m tests.mutations.generated --seed $${SEED:-1} --count $${COUNT:-100} --jobs 2
+
+transcripts: .venv/ready ## write anew what commands print, what a server answers and what pages say; read the diff
+	@for each in command_transcripts rest_transcripts console_whole_pages; do \
+		$(BIN)/python -m tests.unit.test_$$each || exit 1; done
 
 spark-pairs-test: java ## run tests of DataFrames with other pairs of Spark and Delta (0.8 GB a pair, and half an hour)
 	@PYTHON=$(PYTHON) sh conf/spark_pairs.sh .pairs $(PAIRS)
