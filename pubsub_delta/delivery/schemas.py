@@ -101,8 +101,8 @@ def _schema_of(
         return None
     if schema is None:
         raise FailedPrecondition(
-            f"the schema of topic {topic.name} was deleted; give the topic another one, or None, "
-            "with update_topic(schema_settings=...)"
+            f"the schema of topic {topic.name} was deleted; give the topic another one, or none, "
+            "by a change of its schema settings"
         )
     first, last = settings.first_revision_id, settings.last_revision_id
     revisions = accepted(schema.revisions, first, last)
@@ -110,6 +110,6 @@ def _schema_of(
         raise FailedPrecondition(
             f"no revision of schema {schema.name} is left from {first or 'the first'} to "
             f"{last or 'the last'}, which topic {topic.name} asks for; "
-            "update_topic(schema_settings=...) changes that"
+            "a change of the topic's schema settings gives it others"
         )
     return settings, schema, revisions
