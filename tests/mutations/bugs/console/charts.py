@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
-NEAREST = ("tests/unit/test_console_ack_state_chart.py",)
+NEAREST = (
+    "tests/unit/test_console_ack_state_chart.py",
+    "tests/unit/test_console_chart_places.py",
+)
 
 BUGS = (
     Bug(
@@ -36,5 +39,11 @@ BUGS = (
         "The figures of ages over time are told as bare numbers.",
         "texts = tuple(map(write, values))",
         "texts = tuple(map(formatting.count, values))",
+    ),
+    Bug(
+        "counts-in-seconds",
+        "The axis of a count of messages is written in seconds.",
+        'unit = "seconds" if write is formatting.duration else ""',
+        'unit = "seconds"',
     ),
 )
