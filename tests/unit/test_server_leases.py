@@ -144,3 +144,14 @@ def test_the_success_of_an_ack_or_a_nack_is_not_that_of_something_else(
         )
         bench.exchange()
         assert said.failures == failures
+
+
+@pytest.mark.parametrize("exactly_once", [True, False])
+def test_without_consumers_leases_are_as_long_as_they_are_for_nobody(exactly_once: bool) -> None:
+    """The last consumer has left: no deadline of one is to be outlasted any more."""
+    bench = Bench(exactly_once=exactly_once)
+    usual = bench.leaser.length
+    bench.leaser.cover([Consumer(ack_deadline_seconds=20), Consumer(ack_deadline_seconds=600)])
+    assert (bench.leaser.length > usual) is exactly_once
+    bench.leaser.cover([])
+    assert bench.leaser.length == usual
