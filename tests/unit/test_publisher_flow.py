@@ -17,7 +17,7 @@ import pytest
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, ResourceExhausted
 from pubsub_delta.publisher import Publisher
-from pubsub_delta.resources import LimitExceededBehavior, PublishFlowControl
+from pubsub_delta.resources import BatchSettings, LimitExceededBehavior, PublishFlowControl
 from tests.unit.test_publisher import A_WHILE, LONG, Commits, publisher_of
 
 
@@ -240,3 +240,13 @@ def test_what_is_queued_when_the_interpreter_exits_is_committed() -> None:
     command, folder = [sys.executable, "-c", program], Path(__file__).parents[2]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
     assert (run.returncode, run.stdout, run.stderr) == (3, "[b'x']\n", "")
+
+
+@pytest.mark.parametrize("given", [None, {"message_limit": 1}, BatchSettings(), object()])
+def test_settings_of_another_class_are_refused(commits: Commits, given: Any) -> None:
+    """Those of Google's client have classes of the same names, and other fields."""
+    with pytest.raises(InvalidArgument, match=r"^flow_control: "):
+        Publisher(commits, BatchSettings(), given)
+    other: Any = PublishFlowControl() if isinstance(given, BatchSettings) else given
+    with pytest.raises(InvalidArgument, match=r"^batch_settings: "):
+        Publisher(commits, other, PublishFlowControl())

@@ -12,7 +12,7 @@ from google.pubsub_v1.types import pubsub, schema
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.server.grpc_services import SERVICES, STREAMING_PULL
-from pubsub_delta.server.rest import bindings, parameters, transcoding
+from pubsub_delta.server.rest import bindings, parameters, payload, transcoding
 
 TOPIC = "projects/local/topics/flights"
 SUBSCRIPTION = "projects/local/subscriptions/delays"
@@ -341,3 +341,30 @@ def test_every_method_that_answers_once_has_a_binding() -> None:
     assert methods - bound == {("google.pubsub.v1.Subscriber", STREAMING_PULL)}
     # The API's configuration gives IAM a path for topics, subscriptions, snapshots and schemas.
     assert sum(each.name == "GetIamPolicy" for each in bindings.BINDINGS) == 4
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("\ud800", '"\\ud800"'),
+        ("a\udfffb", '"a\\udfffb"'),
+        ({"a": ["b", {"c\ud83d": 1}]}, '"c\\ud83d"'),
+        (["a", ["b\udc00"], 1], '"b\\udc00"'),
+        ("\ud7ff\ue000", None),
+        ({"a": ["\U0001f600", 1, None, True, 0.5], "": {}}, None),
+        (7, None),
+    ],
+)
+def test_half_of_a_surrogate_pair_is_refused_wherever_it_stands(
+    value: Any, shown: str | None
+) -> None:
+    """ "Half of a surrogate pair, which protobuf and UTF-8 do not have"."""
+    if shown is None:
+        payload._check_characters(value)
+        return
+    with pytest.raises(InvalidArgument) as refused:
+        payload._check_characters(value)
+    assert str(refused.value) == (
+        f"Invalid JSON payload received: {shown} has half of a surrogate pair; whole characters "
+        "are accepted"
+    )

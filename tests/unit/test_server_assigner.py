@@ -225,3 +225,29 @@ def test_an_endpoint_gets_one_message_of_a_key_at_a_time(singly: bool, at_once: 
     consumer = Consumer(keys_singly=singly)
     assigner = assigner_of(delivery(0, "a"), delivery(1, "a"), ordered=True)
     assert len(assigner.assign([consumer])[consumer]) == at_once
+
+
+@pytest.mark.parametrize(
+    ("fields", "held", "free"),
+    [
+        ({}, {}, UNLIMITED_MESSAGES),
+        ({"max_messages": 3}, {}, 3),
+        ({"max_messages": 3}, {"messages": 2}, 1),
+        ({"max_messages": 3}, {"messages": 3}, 0),
+        ({"max_messages": 3}, {"messages": 4}, 0),
+        ({"max_messages": 3, "max_bytes": 100}, {"messages": 1, "bytes": 99}, 2),
+        ({"max_messages": 3, "max_bytes": 100}, {"messages": 1, "bytes": 100}, 0),
+        ({"max_messages": 3, "max_unsent": 100}, {"unsent": 99}, 3),
+        ({"max_messages": 3, "max_unsent": 100}, {"unsent": 100}, 0),
+        ({"max_messages": 3, "max_unsent": 100}, {"unsent": 101}, 0),
+        ({"max_messages": 3, "max_unsent": 0}, {"unsent": 101}, 3),
+    ],
+)
+def test_a_consumer_has_room_up_to_each_of_its_limits(
+    fields: dict[str, Any], held: dict[str, int], free: int
+) -> None:
+    """By messages, by bytes, and by the bytes that its client has not read; 0 is no limit."""
+    consumer = Consumer(**fields)
+    for name, number in held.items():
+        setattr(consumer, name, number)
+    assert consumer.free == free

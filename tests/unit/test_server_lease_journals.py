@@ -390,3 +390,29 @@ def test_a_line_that_a_disk_takes_in_part_ends_its_journal(
     assert [*tmp_path.rglob(UID)] == []
     killed(one)
     assert left_at(tmp_path) == {}
+
+
+def test_a_journal_that_cannot_be_written_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """ "If this server is killed, waiting messages come again at their deadline"."""
+    journal = Journal(tmp_path / "absent" / UID, "projects/p/subscriptions/s")
+    journal.leased(7, Positions.of(range(5)))
+    journal.leased(8, Positions.of(range(5, 9)))
+    journal.given(given(0))
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage().startswith(
+        "projects/p/subscriptions/s: the journal of leases cannot be written; if this server is "
+        "killed, waiting messages come again at their deadline: [Errno 2] "
+    )
+
+
+def test_a_server_of_a_store_that_begins_with_it_is_noticed_when_it_is_gone(
+    tmp_path: Path,
+) -> None:
+    """Its directory is made with those above it."""
+    server = here(tmp_path / "new" / "store", "first")
+    server.journal("s", UID).leased(7, Positions.of([1, 2]))
+    killed(server)
+    assert left_at(tmp_path / "new" / "store") == {"s": {7: [1, 2]}}

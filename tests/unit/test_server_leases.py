@@ -158,3 +158,14 @@ def test_a_new_deadline_of_a_delivery_that_is_being_nacked_fails() -> None:
     assert nacked.done
     assert not nacked.failures
     assert bench.leased == []
+
+
+@pytest.mark.parametrize("exactly_once", [True, False])
+def test_without_consumers_leases_are_as_long_as_they_are_for_nobody(exactly_once: bool) -> None:
+    """The last consumer has left: no deadline of one is to be outlasted any more."""
+    bench = Bench(exactly_once=exactly_once)
+    usual = bench.leaser.length
+    bench.leaser.cover([Consumer(ack_deadline_seconds=20), Consumer(ack_deadline_seconds=600)])
+    assert (bench.leaser.length > usual) is exactly_once
+    bench.leaser.cover([])
+    assert bench.leaser.length == usual

@@ -49,3 +49,27 @@ def test_without_a_limit_of_files_every_connection_is_taken(
     """Windows has no module ``resource``."""
     monkeypatch.setitem(sys.modules, "resource", None)
     assert multiplexer_module._affordable(100) == 100
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "after"),
+    [
+        (556, 1_000_000, 556),
+        (555, 1_000_000, 556),
+        (1_000_000, 1_000_000, 1_000_000),
+        (1_000_000, resource.RLIM_INFINITY, 1_000_000),
+        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, resource.RLIM_INFINITY),
+        (256, 300, 300),
+        (256, resource.RLIM_INFINITY, 556),
+    ],
+)
+def test_the_limit_of_files_is_raised_to_what_is_needed_and_never_lowered(
+    monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, after: int
+) -> None:
+    """256 other files, and three a connection."""
+    limits = [(soft, hard)]
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits[-1])
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limit: limits.append(limit))
+    multiplexer_module._affordable(100)
+    assert limits[-1] == (after, hard)
+    assert len(limits) == (1 if after == soft else 2), "it is set once, where that is needed"

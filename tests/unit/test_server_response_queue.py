@@ -344,8 +344,12 @@ def test_what_its_consumer_has_lost_does_not_wait_to_be_sent() -> None:
         queue.put(deliveries)
         assert consumer.unsent == 120
         lost.consumer, consumer.messages, consumer.bytes = None, 1, kept.size
+        more = Delivery(1, 2, 10, received=received, consumer=consumer)
+        consumer.messages, consumer.bytes = 2, kept.size + more.size
+        queue.put([more])
+        assert consumer.unsent == 70
         queue.end()
-        assert [len(each["received_messages"]) async for each in queue.responses()] == [1]
+        assert [len(each["received_messages"]) async for each in queue.responses()] == [2]
         assert consumer.unsent == 0
 
     asyncio.run(test())

@@ -104,3 +104,45 @@ def test_each_traced_message_of_a_publish_is_told_by_its_own_id() -> None:
     with traced.traces.publishing(TOPIC, messages) as published:
         published(["7", "8", "9"])
     assert traced.told("publish", "messaging.message.id") == ["8", "9"]
+
+
+def test_a_call_has_a_span_of_its_service_and_method() -> None:
+    """OpenTelemetry: ``rpc.system``, ``rpc.service`` and ``rpc.method`` of a call of gRPC."""
+
+    class Called:
+        def invocation_metadata(self) -> list[tuple[str, str]]:
+            return [("traceparent", PARENT["googclient_traceparent"]), ("authorization", "secret")]
+
+    traced = Traced()
+    with traced.traces.call("google.pubsub.v1.Publisher", "Publish", Called()):
+        pass
+    (span,) = traced._memory.get_finished_spans()
+    assert (span.name, span.kind.name) == ("google.pubsub.v1.Publisher/Publish", "SERVER")
+    assert dict(span.attributes or {}) == {
+        "rpc.system": "grpc",
+        "rpc.service": "google.pubsub.v1.Publisher",
+        "rpc.method": "Publish",
+    }
+    assert span.parent is not None
+    assert f"{span.parent.span_id:016x}" == "b7ad6b7169203331"
+
+
+def test_the_span_of_a_delivery_says_what_it_is_of() -> None:
+    """OpenTelemetry, "Messaging": its size, ids, key and attempt; it begins where it was sent."""
+    traced = Traced()
+    received = ReceivedMessage("ack", "7", START, b"abc", PARENT, "key", 3)
+    delivery = Delivery(1, 1, 1, deadline=at(10), received=received)
+    traced.traces.leased(SUBSCRIPTION, [delivery], START)
+    traced.traces.expired(at(11))
+    spans = traced._memory.get_finished_spans()
+    (span,) = (each for each in spans if each.name.endswith(" lease"))
+    assert span.name == f"{SUBSCRIPTION.rpartition('/')[2]} lease"
+    assert span.kind.name == "PRODUCER"
+    told = {name: value for name, value in (span.attributes or {}).items() if "message." in name}
+    assert told == {
+        "messaging.message.id": "7",
+        "messaging.message.body.size": 3,
+        "messaging.gcp_pubsub.message.ack_id": "ack",
+        "messaging.gcp_pubsub.message.ordering_key": "key",
+        "messaging.gcp_pubsub.message.delivery_attempt": 3,
+    }

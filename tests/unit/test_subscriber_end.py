@@ -109,7 +109,9 @@ def test_an_outcome_that_nobody_can_tell_ends_no_pull(start: Start) -> None:
 
 
 @pytest.mark.parametrize("where", ["exchange", "receive"])
-def test_any_other_error_ends_the_pull(start: Start, where: str) -> None:
+def test_any_other_error_ends_the_pull(
+    start: Start, where: str, caplog: pytest.LogCaptureFixture
+) -> None:
     # "Any other exception of exchange/receive ends the StreamingPull: `.result()` raises it
     # (running callbacks are let finish; nothing more is called)."
     store, work = Store([40] * 3), Work(waits_at=0)
@@ -132,6 +134,9 @@ def test_any_other_error_ends_the_pull(start: Start, where: str) -> None:
     assert raised.value is error
     assert (pull.running(), pull.done(), pull.cancelled()) == (False, True, False)
     assert work.ack_ids == ["1.0"]
+    failures = [each.getMessage() for each in caplog.records if each.levelname == "ERROR"]
+    assert len(failures) == 1
+    assert failures[0].endswith(": the streaming pull fails: NotFound('gone')")
     assert pull.cancel() == 0  # "calling it again, or after an error, returns 0"
     assert not pull.cancelled()
 

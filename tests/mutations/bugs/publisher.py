@@ -135,4 +135,10 @@ BUGS = (
         "        if not isinstance(ordering_key, str):\n",
         "        if ordering_key is None:\n",
     ),
+    Bug(
+        "flow-control-of-another-class",
+        "Flow control of another class fails at the first message.",
+        '        check_settings(flow_control, PublishFlowControl, "flow_control")\n',
+        "",
+    ),
 )

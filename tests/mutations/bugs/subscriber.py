@@ -116,4 +116,10 @@ BUGS = (
         "unread.needs = size_of(received[0])  #",
         "unread.needs = 1  #",
     ),
+    Bug(
+        "a-pull-fails-without-a-word",
+        "The log does not say that a streaming pull has failed.",
+        'logger.error("%s: the streaming pull fails',
+        'logger.debug("%s: the streaming pull fails',
+    ),
 )

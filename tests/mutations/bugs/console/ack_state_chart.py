@@ -7,6 +7,7 @@ from tests.mutations.bug import Bug
 NEAREST = (
     "tests/unit/test_console_ack_state_chart.py",
     "tests/unit/test_console_whole_pages.py",
+    "tests/unit/test_console_chart_places.py",
 )
 
 BUGS = (
@@ -34,5 +35,17 @@ BUGS = (
         "A chart of an ack state that is drawn anew shows all of its axis.",
         "        return self.start is not None\n",
         "        return False\n",
+    ),
+    Bug(
+        "ticks-short-of-the-end",
+        "The axis of times lacks its last tick where that is round.",
+        "if first + n * step <= end]",
+        "if first + n * step < end]",
+    ),
+    Bug(
+        "a-block-before-the-axis",
+        "A block that begins before the part that is shown is drawn too wide.",
+        "width = round(max(last - first, MIN_WIDTH), 2)",
+        "width = round(max(each.width, MIN_WIDTH), 2)",
     ),
 )

@@ -7,6 +7,7 @@ from tests.mutations.bug import Bug
 NEAREST = (
     "tests/unit/test_console_ack_state_chart.py",
     "tests/unit/test_console_whole_pages.py",
+    "tests/unit/test_console_chart_places.py",
 )
 
 BUGS = (
@@ -39,5 +40,11 @@ BUGS = (
         "The figures of ages over time are told as bare numbers.",
         "texts = tuple(map(write, values))",
         "texts = tuple(map(formatting.count, values))",
+    ),
+    Bug(
+        "counts-in-seconds",
+        "The axis of a count of messages is written in seconds.",
+        'unit = "seconds" if write is formatting.duration else ""',
+        'unit = "seconds"',
     ),
 )

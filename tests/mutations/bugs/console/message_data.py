@@ -9,6 +9,8 @@ NEAREST = (
     "tests/unit/test_console_values.py",
     "tests/unit/test_console_messages.py",
     "tests/unit/test_console_whole_pages.py",
+    "tests/unit/test_console_whole_answers.py",
+    "tests/unit/test_console_fields_and_lines.py",
 )
 
 BUGS = (
@@ -41,5 +43,17 @@ BUGS = (
         "A map within a message is shown as a list of pairs.",
         "all(isinstance(each, tuple) for each in value):",
         "all(isinstance(each, dict) for each in value):",
+    ),
+    Bug(
+        "a-whole-text-is-a-beginning",
+        "A text that is shown whole is said to be cut off.",
+        "is_cut = len(shown) < len(text) or",
+        "is_cut = len(shown) <= len(text) or",
+    ),
+    Bug(
+        "a-large-text-as-a-tree",
+        "A page draws a tree of JSON of any size.",
+        "if len(data) > MAX_TEXT_BYTES or data.lstrip()",
+        "if data.lstrip()",
     ),
 )

@@ -9,6 +9,7 @@ NEAREST = (
     "tests/unit/test_console_successors.py",
     "tests/unit/test_console_mistakes.py",
     "tests/unit/test_console_whole_pages.py",
+    "tests/unit/test_console_whole_answers.py",
 )
 
 BUGS = (
@@ -50,5 +51,11 @@ BUGS = (
         "After one error of a snapshot, other errors of a seek stand at the snapshot's field.",
         "fields = dict(_ERROR_FIELDS)",
         "fields = _ERROR_FIELDS",
+    ),
+    Bug(
+        "any-failure-is-a-conflict",
+        "A replay that another process hinders is told as a change of the subscription.",
+        "if isinstance(error, Aborted) and fingerprint(store.get_subscription(id_)) != before:",
+        "if isinstance(error, Aborted):",
     ),
 )

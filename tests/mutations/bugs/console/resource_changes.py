@@ -11,6 +11,7 @@ NEAREST = (
     "tests/unit/test_console_successors.py",
     "tests/lanes/test_table_console.py",
     "tests/unit/test_console_whole_pages.py",
+    "tests/unit/test_console_fields_and_lines.py",
 )
 
 BUGS = (
@@ -50,5 +51,11 @@ BUGS = (
         "A form is refused as its table has come, or gone, though nobody has changed anything.",
         "replace(table, state=None)",
         "table",
+    ),
+    Bug(
+        "the-order-of-labels-is-a-change",
+        "A subscription whose labels come in another order is told as changed.",
+        '(n, sorted(v.items()) if n == "labels" else v)',
+        "(n, v)",
     ),
 )

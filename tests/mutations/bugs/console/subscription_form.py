@@ -9,6 +9,7 @@ NEAREST = (
     "tests/unit/test_console_form_values.py",
     "tests/lanes/test_table_console.py",
     "tests/unit/test_console_whole_pages.py",
+    "tests/unit/test_console_whole_answers.py",
 )
 
 BUGS = (
@@ -63,5 +64,11 @@ BUGS = (
         "A form takes a number as Python writes it: 1_0 seconds.",
         'float(text) if is_number(text) else float("nan")',
         'float(text) if is_number(text.replace("_", "")) else float("nan")',
+    ),
+    Bug(
+        "one-mistake-at-a-time",
+        "An edit of a subscription is told its first mistake alone.",
+        'if name not in ("expiration_policy", "message_retention_duration"):',
+        'if name in ("expiration_policy", "message_retention_duration"):',
     ),
 )

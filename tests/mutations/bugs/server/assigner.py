@@ -71,4 +71,10 @@ BUGS = (
         "return last_choice[-1] if last_choice is not None else None",
         "return None",
     ),
+    Bug(
+        "one-message-beyond-what-is-unsent",
+        "A stream that is not read is given a message more than it may keep.",
+        "self.unsent >= self.max_unsent",
+        "self.unsent > self.max_unsent",
+    ),
 )

@@ -102,4 +102,10 @@ BUGS = (
         "        if file.write(written) != len(written):",
         "        if not file.write(written):",
     ),
+    Bug(
+        "a-journal-fails-without-a-word",
+        "Nobody is told that the journal of leases cannot be written.",
+        'logger.warning(\n                "%s: the journal',
+        'logger.debug(\n                "%s: the journal',
+    ),
 )

@@ -7,6 +7,7 @@ from tests.mutations.bug import Bug
 NEAREST = (
     "tests/unit/test_server_command.py",
     "tests/unit/test_server_loops.py",
+    "tests/unit/test_server_logs.py",
 )
 
 BUGS = (
@@ -27,5 +28,11 @@ BUGS = (
         "Every record has the name of the library's logger.",
         '"logger": record.name,',
         '"logger": "pubsub_delta",',
+    ),
+    Bug(
+        "a-log-without-its-level",
+        "Records are told from the level on that Python has by itself.",
+        "        logger.setLevel(level.upper())\n",
+        "",
     ),
 )

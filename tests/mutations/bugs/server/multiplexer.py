@@ -89,4 +89,10 @@ BUGS = (
         "limit\n        return most\n",
         "limit\n        return 1\n",
     ),
+    Bug(
+        "the-limit-of-files-is-lowered",
+        "A server lowers the limit of open files of its process.",
+        "if soft != resource.RLIM_INFINITY and soft < wanted:",
+        "if soft != resource.RLIM_INFINITY:",
+    ),
 )

@@ -97,4 +97,10 @@ BUGS = (
         'span.set_attribute("messaging.message.id", ids[place])',
         'span.set_attribute("messaging.message.id", ids[0])',
     ),
+    Bug(
+        "a-delivery-without-its-size",
+        "The span of a delivery has the size of its id.",
+        '"messaging.message.body.size": len(received.data),',
+        '"messaging.message.body.size": len(received.ack_id),',
+    ),
 )

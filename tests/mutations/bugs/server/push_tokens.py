@@ -8,6 +8,8 @@ NEAREST = (
     "tests/unit/test_push_tokens.py",
     "tests/unit/test_suspended_processes.py",
     "tests/unit/test_push_keys.py",
+    "tests/unit/test_rare_requests.py",
+    "tests/unit/test_server_values.py",
 )
 
 BUGS = (
@@ -58,5 +60,11 @@ BUGS = (
         "A server keeps a token of every audience that it has ever pushed to.",
         "        if len(self._signed) >= _MAX_TOKENS:",
         "        if len(self._signed) > 2 * _MAX_TOKENS:",
+    ),
+    Bug(
+        "a-token-of-its-issuer",
+        "The subject of a push token is its issuer.",
+        '"sub": email,',
+        '"sub": issuer,',
     ),
 )

@@ -115,4 +115,11 @@ BUGS = (
         "if held and self._may_send(delivery):",
         "if held:",
     ),
+    Bug(
+        "what-is-lost-counts-as-unsent",
+        "A stream is given less for what its client has lost.",
+        "            self._bytes = sum(delivery.size for delivery in self._messages)\n"
+        "        self._consumer.unsent",
+        "        self._consumer.unsent",
+    ),
 )

@@ -9,6 +9,8 @@ NEAREST = (
     "tests/unit/test_server_multiplexer.py",
     "tests/unit/test_server_rest.py",
     "tests/unit/test_server_command.py",
+    "tests/unit/test_server_addresses.py",
+    "tests/unit/test_server_values.py",
 )
 
 BUGS = (
@@ -54,5 +56,17 @@ BUGS = (
         "A server starts with a token that no header carries, and refuses every call.",
         "return bool(token) and token.isascii() and token.isprintable()",
         "return bool(token) and token.isprintable()",
+    ),
+    Bug(
+        "an-absent-key-without-its-name",
+        "The error of a key of TLS that is not there names no file.",
+        "for file in (self.certificate, self.key):",
+        "for file in (self.certificate,):",
+    ),
+    Bug(
+        "a-port-beyond-all-ports",
+        "An address with the port 65536 is taken.",
+        "or int(port) > 65535 or",
+        "or int(port) > 65536 or",
     ),
 )

@@ -13,6 +13,7 @@ NEAREST = (
     "tests/unit/test_server_access_changes.py",
     "tests/unit/test_server_command.py",
     "tests/unit/test_rest_transcripts.py",
+    "tests/unit/test_server_addresses.py",
 )
 
 BUGS = (
@@ -63,5 +64,11 @@ BUGS = (
         "A server takes nothing over any more after one failure.",
         '            except Exception:\n                logger.exception("what a server has left',
         '            except KeyError:\n                logger.exception("what a server has left',
+    ),
+    Bug(
+        "a-certificate-of-local-names-alone",
+        "A server with TLS on this machine refuses the name of its certificate.",
+        "local_names_only=tls is None and is_loopback",
+        "local_names_only=is_loopback",
     ),
 )

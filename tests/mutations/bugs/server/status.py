@@ -9,6 +9,7 @@ NEAREST = (
     "tests/unit/test_server_wire.py",
     "tests/unit/test_server_wire_outputs.py",
     "tests/unit/test_rest_transcripts.py",
+    "tests/unit/test_server_values.py",
 )
 
 BUGS = (
@@ -73,5 +74,11 @@ BUGS = (
         return Unavailable.code
 """,
         "",
+    ),
+    Bug(
+        "a-failure-counts-itself-alone",
+        "A failure of ack ids counts the failed ones in place of all.",
+        "asked = dict.fromkeys([*of, *failures])",
+        "asked = dict.fromkeys(failures)",
     ),
 )

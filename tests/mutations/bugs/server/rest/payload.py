@@ -65,4 +65,10 @@ BUGS = (
         r"([01]\d|2[0-3]):[0-5]\d)",
         r"\d\d:[0-5]\d)",
     ),
+    Bug(
+        "half-of-a-pair-among-letters",
+        "Half of a surrogate pair passes beside other letters.",
+        'any("\\ud800" <= letter',
+        'all("\\ud800" <= letter',
+    ),
 )
