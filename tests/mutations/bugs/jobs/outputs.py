@@ -39,12 +39,6 @@ BUGS = (
         "        if error:\n",
     ),
     Bug(
-        "full-disk-beside-the-text",
-        "A full disk is told only where Spark's text has the cause in it.",
-        '        error = getattr(error, "_cause", None) or error.__cause__',
-        "        error = error.__cause__",
-    ),
-    Bug(
         "an-option-of-another-job",
         "jobs/export_metrics.py tells to give --merge-schema, which it does not have.",
         "may_merge = merge_schema is False",

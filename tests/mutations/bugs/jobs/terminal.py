@@ -84,8 +84,8 @@ BUGS = (
         "job-names-outermost-cause",
         "A streaming job names the first line of a query's error that looks like one, "
         "and not the cause: its exit code is wrong.",
-        "return causes[-1] if causes",
-        "return causes[0] if causes",
+        "name, why = causes[-1] if causes",
+        "name, why = causes[0] if causes",
     ),
     Bug(
         "bad-records-set-aside-no-more",
