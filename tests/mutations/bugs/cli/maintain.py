@@ -7,6 +7,7 @@ from tests.mutations.bug import Bug
 NEAREST = (
     "tests/unit/test_cli_arguments.py",
     "tests/unit/test_cli_usual_format.py",
+    "tests/unit/test_cli_maintain.py",
 )
 
 BUGS = (
@@ -15,5 +16,11 @@ BUGS = (
         "maintain does not take the format of the settings file.",
         "if app.settings.format:",
         'if app.global_options.get("format"):',
+    ),
+    Bug(
+        "maintain-is-never-exact",
+        "maintain --exact deletes whole days only.",
+        ", exact=bool(exact), dry_run",
+        ", dry_run",
     ),
 )
