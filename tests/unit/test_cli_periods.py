@@ -80,6 +80,25 @@ def test_only_the_largest_parts_are_written(parts: int, written: str) -> None:
     assert format_period(period, parts) == written
 
 
+@pytest.mark.parametrize(
+    ("text", "parts", "written"),
+    [
+        ("P2DT11H59M59S", 1, "P2D"),
+        ("P2DT12H1S", 1, "P3D"),
+        ("PT2H29M59S", 1, "PT2H"),
+        ("PT2H30M1S", 1, "PT3H"),
+        ("PT2M29S", 1, "PT2M"),
+        ("PT2M31S", 1, "PT3M"),
+        ("P2DT2H29M59S", 2, "P2DT2H"),
+        ("P2DT2H30M1S", 2, "P2DT3H"),
+        ("PT2H2M29S", 2, "PT2H2M"),
+        ("PT2H2M31S", 2, "PT2H3M"),
+    ],
+)
+def test_the_last_part_is_rounded_to_the_nearest(text: str, parts: int, written: str) -> None:
+    assert format_period(parse_period(text), parts) == written
+
+
 @pytest.mark.parametrize(("precision", "written"), [(0, "PT2S"), (1, "PT1.6S"), (3, "PT1.556S")])
 def test_seconds_have_as_many_digits_as_are_wanted(precision: int, written: str) -> None:
     assert format_period(Period(seconds=Fraction("1.5555")), precision=precision) == written

@@ -183,11 +183,40 @@ def test_a_table_is_sorted_by_keys_that_it_shows_or_not(
 
 
 @pytest.mark.parametrize(
-    ("title", "columns", "width"),
-    [("T", "a,b", 8), ("a title", "a,b", 9), ("1234567", "a", 11), ("12345678", "a,b,c", 17)],
+    ("title", "columns", "drawn"),
+    [
+        ("", "a,b", ["┌───┬───┐", "│ A │ B │", "├───┼───┤", "│ 1 │ 2 │", "└───┴───┘"]),
+        ("12", "a,b", ["┌───────┐", "│   12  │"]),
+        ("123", "a,b", ["┌───────────┐", "│    123    │"]),
+        ("1234", "a,b", ["┌───────────┐", "│    1234   │"]),
+        ("1", "a", ["┌───┐", "│ 1 │"]),
+        ("12", "a", ["┌─────┐", "│  12 │"]),
+    ],
 )
-def test_a_box_is_wide_enough_for_its_title(title: str, columns: str, width: int) -> None:
-    form = parse_format(f"table[box,title='{title}']({columns})")
-    lines = render([{"a": "1", "b": "2", "c": "3"}], form).splitlines()
-    assert any(title in line for line in lines)
-    assert len({len(line) for line in lines}) == 1, lines
+def test_a_box_is_wide_enough_for_its_title(title: str, columns: str, drawn: list[str]) -> None:
+    """As gcloud draws it: each column gets an equal part of the title."""
+    given = f"[box,title='{title}']" if title else "[box]"
+    lines = render([{"a": "1", "b": "2"}], parse_format(f"table{given}({columns})")).splitlines()
+    assert lines[: len(drawn)] == drawn
+    assert len(set(map(len, lines))) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("\x00", "\\x00"),
+        ("\xff\x9b", "ÿ\\x9b"),
+        ("\u0100", "Ā"),
+        ("\u202e", "\\u202e"),
+        ("\uffff", "\\uffff"),
+        ("\U00010000", "\U00010000"),
+        ("\U0010ffff", "\\U0010ffff"),
+    ],
+)
+def test_what_cannot_be_shown_is_escaped_with_as_many_digits_as_it_needs(
+    text: str, written: str
+) -> None:
+    from pubsub_delta.cli.documents import _in_quotes
+    from pubsub_delta.cli.terminal import escaped
+
+    assert escaped(text, _in_quotes) == written

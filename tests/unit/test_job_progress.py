@@ -165,3 +165,63 @@ def test_a_job_goes_on_where_the_history_of_its_topic_cannot_be_read() -> None:
 
     gone: Any = Store()
     assert MessageCounter(gone, TOPIC)({"id": "query", "batchId": 0}) == 0
+
+
+class Beside(Reporting):
+    """A query that ends by an error at the second look."""
+
+    def __init__(self, log: list[str]) -> None:
+        super().__init__(9)
+        self._log = log
+
+    def exception(self) -> Exception | None:
+        self._log.append("look")
+        return NotFound("gone") if self._log.count("look") > 1 else None
+
+    def awaitTermination(self, _: int | None = None) -> None:
+        self._log.append("raise")
+        raise NotFound("gone")
+
+
+def test_an_error_of_the_query_beside_stops_the_query_first_and_is_raised() -> None:
+    """The query is stopped before its error: else it would lease messages for nobody."""
+    log: list[str] = []
+
+    class Stopping(Reporting):
+        def stop(self) -> None:
+            log.append("stop")
+            super().stop()
+
+    query: Any = Stopping(9, 4)
+    beside: Any = Beside(log)
+    summary = Summary("stream_consume")
+    with pytest.raises(NotFound, match="gone"):
+        follow(query, summary, lambda progress: int(progress["count"]), beside)
+    assert log == ["look", "look", "stop", "raise", "stop"]
+    assert summary.messages == 4, "what was done before is counted"
+
+
+def test_each_micro_batch_with_messages_is_a_line(capfd: pytest.CaptureFixture[str]) -> None:
+    summary, query = Summary("stream_publish"), Reporting(2, 1_500, 0, 3)
+    asked: Any = query
+    follow(asked, summary, lambda progress: int(progress["count"]))
+    assert capfd.readouterr().out == (
+        "stream_publish: 1,500 messages, micro-batch 0\n"
+        "stream_publish: 1,503 messages, micro-batch 2\n"
+    )
+    assert [each["messages"] for each in summary.timeline] == [1_500, 3]
+    assert not asked.isActive
+
+
+def test_an_interrupt_ends_the_query_and_counts_its_last_micro_batch() -> None:
+    """Ctrl+C and SIGTERM stop a job."""
+
+    class Interrupted(Reporting):
+        def awaitTermination(self, _: int | None = None) -> None:
+            self.recentProgress.append({"batchId": 7, "count": 2})
+            raise KeyboardInterrupt
+
+    summary, query = Summary("stream_publish"), Interrupted(3, 1)
+    asked: Any = query
+    follow(asked, summary, lambda progress: int(progress["count"]))
+    assert (summary.messages, summary.commits, asked.isActive) == (3, 2, False)

@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_cli_arguments.py",
     "tests/unit/test_cli_usual_format.py",
     "tests/unit/test_command_transcripts.py",
+    "tests/unit/test_cli_maintain.py",
 )
 
 BUGS = (
@@ -16,5 +17,11 @@ BUGS = (
         "maintain does not take the format of the settings file.",
         "if app.settings.format:",
         'if app.global_options.get("format"):',
+    ),
+    Bug(
+        "maintain-is-never-exact",
+        "maintain --exact deletes whole days only.",
+        ", exact=bool(exact), dry_run",
+        ", dry_run",
     ),
 )

@@ -36,4 +36,10 @@ BUGS = (
         "if not rows or not shown:",
         "if not rows:",
     ),
+    Bug(
+        "a-box-as-wide-as-its-title-for-each-column",
+        "Each column of a table with a title is as wide as the title.",
+        "more = -(-cell_len(title) // len(widths))",
+        "more = cell_len(title)",
+    ),
 )

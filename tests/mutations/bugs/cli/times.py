@@ -67,12 +67,6 @@ BUGS = (
         '"MST": -7, "MDT": -7',
     ),
     Bug(
-        "the-reason-of-another-parser",
-        "A duration that is none is told in the words of a parser that takes other forms.",
-        "            return durations.parse_duration(span.lower(), field)\n    except (InvalidArgument, OverflowError",
-        "            return durations.parse_duration(span.lower(), field)\n    except (OverflowError",
-    ),
-    Bug(
         "utc-in-small-letters-is-no-zone",
         "The time zone utc is unknown in small letters.",
         'if name.upper() in ("Z", "UTC", "GMT"):\n        return UTC',

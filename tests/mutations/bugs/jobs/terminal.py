@@ -153,4 +153,10 @@ BUGS = (
         "    if _URL.match(str(path)):\n",
         "    if _URL.match(path.name):\n",
     ),
+    Bug(
+        "the-query-goes-on-beside-an-error",
+        "A job whose other query has failed goes on leasing until that is told.",
+        "                query.stop()\n                beside.awaitTermination()",
+        "                beside.awaitTermination()",
+    ),
 )

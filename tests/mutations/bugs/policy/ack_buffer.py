@@ -11,6 +11,7 @@ NEAREST = (
     "tests/unit/test_server_leaser.py",
     "tests/unit/test_server_memory.py",
     "tests/unit/test_callbacks.py",
+    "tests/unit/test_ack_buffer.py",
 )
 
 BUGS = (
@@ -87,5 +88,23 @@ BUGS = (
         "An ack that was not written beside one that failed is told as failed for good.",
         'outcome = "postponed"',
         "pass",
+    ),
+    Bug(
+        "the-first-deadline-is-written",
+        "Of several deadlines of a delivery the first one is written.",
+        "if deadline and deadlines.get(position) == NACK:",
+        "if deadline and position in deadlines:",
+    ),
+    Bug(
+        "repeated-acks-wait-for-ever",
+        "An ack that is repeated while a request fails is never answered.",
+        "        self.repeated.extend(later.repeated)\n",
+        "",
+    ),
+    Bug(
+        "calls-apart-after-a-failed-request",
+        "Acks of one call count each for itself after a request that failed.",
+        "        self.together.extend(later.together)\n",
+        "",
     ),
 )
