@@ -6,6 +6,7 @@ from tests.mutations.bug import Bug
 
 NEAREST = (
     "tests/unit/test_server_lease_journals.py",
+    "tests/unit/test_server_journal_files.py",
     "tests/unit/test_server_memory.py",
 )
 

@@ -8,7 +8,6 @@ NEAREST = (
     "tests/unit/test_push_tokens.py",
     "tests/unit/test_suspended_processes.py",
     "tests/unit/test_push_keys.py",
-    "tests/unit/test_rare_requests.py",
     "tests/unit/test_server_values.py",
 )
 
