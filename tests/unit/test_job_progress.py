@@ -122,7 +122,7 @@ def test_an_interval_is_given_as_every_other_duration_or_as_sparks(given: str, a
     assert trigger(given, available_now=False) == {"processingTime": asked}
 
 
-def test_messages_count_from_one_report_to_the_next() -> None:
+def test_acks_count_from_one_report_to_the_next() -> None:
     """What a job has written is told as its own, and not what all consumers have acknowledged.
 
     "A platform may run the source elsewhere: the query goes on", and its reports have none.
