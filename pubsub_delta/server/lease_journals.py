@@ -112,7 +112,7 @@ class Journal:
                 error,
             )
             with suppress(OSError):
-                self._path.unlink(missing_ok=True)
+                self._path.unlink()
             self._path = None
             self._waiting.clear()
 

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from pubsub_delta.console import message_data
+from pubsub_delta.console.formatting import visible
 from pubsub_delta.console.forms import duration_values, fits_line, pairs_text, pairs_values
 from pubsub_delta.console.message_data import Node, json_tree, schema_view
 from pubsub_delta.console.resource_changes import fingerprint
@@ -60,7 +61,7 @@ def test_a_duration_is_shown_in_days_hours_and_minutes(
 )
 def test_a_line_holds_a_pair_that_is_read_as_it_was(key: str, value: str, fits: bool) -> None:
     assert fits_line(key, value) is fits
-    lines, kept = (f"{key}={value}", "") if fits else ("", message_data.visible(key))
+    lines, kept = (f"{key}={value}", "") if fits else ("", visible(key))
     assert pairs_values("labels", {key: value}) == {"labels": lines, "labels_kept": kept}
 
 

@@ -148,3 +148,25 @@ def test_a_subscription_that_cannot_be_taken_over_holds_up_no_other(
         assert len(await asyncio.to_thread(lambda: list(calls.other_process.pull(NAME)))) == 1
 
     running(test)
+
+
+def test_consumers_that_have_an_error_are_given_nothing_more() -> None:
+    """ "End every consumer with an error": each is told once, and takes no message with it."""
+
+    async def test(calls: Calls) -> None:
+        dispatcher = await calls.hub.dispatcher(NAME)
+        failed: list[Exception] = []
+        consumers = [Consumer(max_messages=5) for _ in range(2)]
+        for each in consumers:
+            dispatcher.join(Receiver(each, lambda _: None, failed.append))
+        assert all(each.is_open for each in consumers)
+        error = Unavailable("it ends")
+        dispatcher.end(error)
+        assert failed == [error, error]
+        assert not any(each.is_open for each in consumers)
+        dispatcher.end(error)
+        assert len(failed) == 2
+        await calls.publish("a")
+        assert await calls.pull_within(2) != []
+
+    running(test)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import ssl
 import sys
+from typing import Any, cast
 
 import pytest
 
@@ -73,3 +76,49 @@ def test_the_limit_of_files_is_raised_to_what_is_needed_and_never_lowered(
     multiplexer_module._affordable(100)
     assert limits[-1] == (after, hard)
     assert len(limits) == (1 if after == soft else 2), "it is set once, where that is needed"
+
+
+class _Opened(asyncio.Transport):
+    def __init__(self) -> None:
+        super().__init__()
+        self.was_aborted = False
+
+    def abort(self) -> None:
+        self.was_aborted = True
+
+
+@pytest.mark.parametrize("has_tls", [True, False])
+def test_a_server_that_is_full_says_so_once_until_half_of_its_connections_are_closed(
+    has_tls: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """ "A connection that cannot be refused in its own protocol is aborted": with TLS at once."""
+    tls = ssl.create_default_context() if has_tls else None
+    multiplexer: Any = multiplexer_module.PortMultiplexer(
+        cast(Any, None), cast(Any, None), tls, most=4
+    )
+    told = "4 connections are open; more are refused"
+
+    def warned() -> int:
+        return [each.getMessage() for each in caplog.records].count(told)
+
+    opened = [_Opened() for _ in range(4)]
+    assert [multiplexer.admit(each) for each in opened] == [True] * 4
+    assert warned() == 0
+    for _ in range(2):
+        refused = _Opened()
+        assert not multiplexer.admit(refused)
+        assert refused.was_aborted is has_tls
+        multiplexer.closed(refused)
+    assert warned() == 1
+    multiplexer.closed(opened[0])
+    more = _Opened()
+    assert multiplexer.admit(more)
+    assert not multiplexer.admit(refused)
+    multiplexer.closed(refused)
+    assert warned() == 1
+    for each in (more, opened[1]):
+        multiplexer.closed(each)
+    opened = [_Opened() for _ in range(2)]
+    assert [multiplexer.admit(each) for each in opened] == [True] * 2
+    assert not multiplexer.admit(refused)
+    assert warned() == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -11,10 +12,11 @@ pytest.importorskip("grpc")
 from google.protobuf.json_format import MessageToDict
 
 from pubsub_delta import Schema
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.schemas import SchemaType
-from pubsub_delta.server import push_tokens, status
+from pubsub_delta.server import interceptors, push_tokens, status
 from pubsub_delta.server.ack_failures import INVALID_ACK_ID, OF_OTHERS
+from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.rest import gateway, payload
 from pubsub_delta.server.rest.responses import RequestHead
 from pubsub_delta.server.schema_wire import schema_message
@@ -144,4 +146,34 @@ def test_a_field_that_is_given_twice_is_named_as_it_was_written(twice: str) -> N
         payload._unique([("b", 1), (twice, 2), ("c", 3), (twice, 2)])
     assert str(refused.value) == (
         f'Invalid JSON payload received: "{twice}" appears twice in one object'
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (NotFound("topic a: it is not there"), "NOT_FOUND", "topic a: it is not there"),
+        (RuntimeError("broken"), "INTERNAL", "broken"),
+    ],
+)
+def test_a_call_that_is_refused_is_counted_and_told(
+    error: Exception, code: str, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its method and its code are fields of the record; a traceback stands for the unexpected."""
+    ended: list[Any] = []
+
+    class Call:
+        async def abort(self, *given: Any, **_: Any) -> None:
+            ended.append(given[0].name)
+
+    counters = Counters()
+    with caplog.at_level("INFO", "pubsub_delta"):
+        asyncio.run(interceptors._refuse("Publisher/Publish", error, Call(), counters))
+    assert ended == [code]
+    assert counters.requests["Publisher/Publish", code] == 1
+    first, *others = caplog.records
+    assert (first.levelname, first.getMessage()) == ("INFO", f"Publisher/Publish: {code}: {said}")
+    assert (vars(first)["method"], vars(first)["code"]) == ("Publisher/Publish", code)
+    assert [(each.levelname, each.exc_info is not None) for each in others] == (
+        [] if code == "NOT_FOUND" else [("ERROR", True)]
     )

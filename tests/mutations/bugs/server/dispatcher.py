@@ -218,4 +218,10 @@ BUGS = (
         "            except OSError:\n"
         '                logger.exception("%s: the dispatcher goes on"',
     ),
+    Bug(
+        "an-ended-consumer-stays",
+        "A consumer that was ended with an error is given messages still.",
+        "            self.leave(receiver.consumer)\n            receiver.fail(error)",
+        "            receiver.fail(error)",
+    ),
 )

@@ -95,4 +95,10 @@ BUGS = (
         "if soft != resource.RLIM_INFINITY and soft < wanted:",
         "if soft != resource.RLIM_INFINITY:",
     ),
+    Bug(
+        "a-full-server-says-so-each-time",
+        "A server that is full writes a line for each connection that it refuses.",
+        "            self._is_full = True\n",
+        "            self._is_full = False\n",
+    ),
 )
