@@ -113,7 +113,7 @@ BUGS = (
     ),
     Bug(
         "an-extension-of-an-earlier-request",
-        "A lease is taken for longer than it is, by an extension that only an earlier request asked for.",
+        "A lease is taken for longer than it is, by what only an earlier request asked for.",
         "        self._extending.clear()\n",
         "",
     ),
