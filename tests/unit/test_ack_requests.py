@@ -13,7 +13,7 @@ from pubsub_delta.policy.ack_state import AckState, Seek
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.replay import note_seek
 from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy
-from tests.unit.builders import at, available, backlog, nack, pull, shown, take, terms
+from tests.unit.builders import at, available, backlog, leased, nack, pull, shown, take, terms
 from tests.unit.test_streams import NOT_ONCE, ONCE, ORDERED, attempts
 
 Named = Mapping[int, Iterable[int]]
@@ -166,3 +166,22 @@ def holding(state: AckState, named: Named) -> dict[int, set[int]]:
     assert following == state
     assert answer.first_lease_id == state.first_lease_id
     return {lease_id: set(each) for lease_id, each in answer.still_acknowledged.items()}
+
+
+@pytest.mark.parametrize("on", [NOT_ONCE, ONCE])
+def test_of_a_call_that_fails_in_part_nothing_is_acknowledged_with_exactly_once_delivery(
+    on: delivery.Terms,
+) -> None:
+    """ "With exactly-once delivery none of a call is written where one fails." """
+    state, _ = pull(backlog(5), on=on)
+    request = ack_requests.AckRequest(
+        acknowledged=positions({1: [0, 1, 2, 3], 2: [9]}),
+        together=(positions({1: [0], 2: [9]}), positions({1: [1, 2]}), positions({2: [9]})),
+    )
+    following, response = ack_requests.apply(state, request, on, at(1))
+    postponed = {lease_id: set(each) for lease_id, each in response.postponed.items() if each}
+    acknowledged = {1, 2, 3} if on is ONCE else {0, 1, 2, 3}
+    assert postponed == ({1: {0}} if on is ONCE else {})
+    assert shown(response.acknowledged) == {"success": {1: acknowledged}, "invalid": {2: {9}}}
+    assert leased(following, 1, on) == {1: sorted({0, 1, 2, 3, 4} - acknowledged)}
+    assert following.counters.success == len(acknowledged)

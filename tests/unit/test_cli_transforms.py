@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -11,6 +12,7 @@ import pytest
 from pubsub_delta.cli.formats import parse_format, projected
 from pubsub_delta.cli.grammar.context import Context
 from pubsub_delta.cli.grammar.time_transforms import read_as_time
+from pubsub_delta.cli.grammar.transforms import bound
 from pubsub_delta.cli.periods import Period, parse_period
 from pubsub_delta.cli.printing import render
 from pubsub_delta.cli.shell_lines import CONTINUED, PROMPT, commands
@@ -59,6 +61,49 @@ def test_a_transform_takes_values_on_both_sides_of_its_bounds(
 ) -> None:
     """ "gcloud topic projections": size scales by 1024; sub replaces in all lines, of any case."""
     assert made(value, calls) == text
+
+
+def of_defaults(value: Any, one: str, two: str = "2") -> str:
+    return f"{value}{one}{two}"
+
+
+def of_none(value: Any, one: str, two: str) -> str:
+    return f"{value}{one}{two}"
+
+
+def of_any(value: Any, *plain: str, **named: str) -> str:
+    return f"{value}{plain}{named}"
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "expected"),
+    [
+        (of_defaults, ["1"], (["1"], {})),
+        (of_defaults, ["1", "two=3"], (["1"], {"two": "3"})),
+        (of_defaults, ["two=3", "1"], (["1"], {"two": "3"})),
+        (of_defaults, ["one=1", "two=a=b"], ([], {"one": "1", "two": "a=b"})),
+        (of_defaults, ["three=3"], (["three=3"], {})),  # it is no argument: text
+        (of_none, ["one=1", "2"], (["one=1", "2"], {})),
+        (of_any, ["1", "a=b", "="], (["1"], {"a": "b", "": ""})),
+        (of_defaults, [], "f(): these arguments are not accepted; f(one, two=2) is accepted"),
+        (
+            of_defaults,
+            ["1", "2", "3"],
+            "f(1, 2, 3): these arguments are not accepted; f(one, two=2) is accepted",
+        ),
+        (of_none, ["1"], "f(1): these arguments are not accepted; f(one, two) is accepted"),
+    ],
+)
+def test_the_arguments_of_a_transform_are_named_where_it_has_defaults(
+    function: Callable[..., str], arguments: list[str], expected: object
+) -> None:
+    """A function without defaults has no named arguments, so its arguments may contain "="."""
+    if isinstance(expected, str):
+        with pytest.raises(InvalidArgument) as error:
+            bound("f", function, arguments)
+        assert str(error.value) == expected
+    else:
+        assert bound("f", function, arguments) == expected
 
 
 @pytest.mark.parametrize(

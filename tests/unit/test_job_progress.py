@@ -122,6 +122,12 @@ def test_an_interval_is_given_as_every_other_duration_or_as_sparks(given: str, a
     assert trigger(given, available_now=False) == {"processingTime": asked}
 
 
+def test_a_job_of_what_is_there_now_takes_no_interval() -> None:
+    """``--available-now``: "End when all messages or files of the start are processed." """
+    assert trigger("60s", available_now=True) == {"availableNow": True}
+    assert trigger(" 5s ", available_now=False) == {"processingTime": "5 seconds"}
+
+
 def test_acks_count_from_one_report_to_the_next() -> None:
     """What a job has written is told as its own, and not what all consumers have acknowledged.
 

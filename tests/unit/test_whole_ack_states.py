@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ WHOLE = AckState(
     active_time=at(-5),
     streams=(Stream("query", 7, 5, Positions.of([3, 4])),),
 )
-POLICIES = {
+POLICIES: dict[str, Any] = {
     "dead_letter_policy": DeadLetterPolicy("letters", 5),
     "retry_policy": RetryPolicy("10s", "60s"),
 }

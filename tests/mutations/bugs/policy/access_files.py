@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
-NEAREST = ("tests/unit/test_access_files.py",)
+NEAREST = (
+    "tests/unit/test_access_files.py",
+    "tests/unit/test_whole_access_policies.py",
+)
 
 BUGS = (
     Bug(
@@ -36,5 +39,17 @@ BUGS = (
         "Whoever has a token that a policy file has for two members is the later one.",
         "if each.member != tokens[earlier].member:",
         "if False:",
+    ),
+    Bug(
+        "tokens-never-expire",
+        "A token of a policy file is valid for ever, whatever the file tells.",
+        'None if expires is None else read_time(expires, f"{where}.expires"),',
+        "None,",
+    ),
+    Bug(
+        "agent-of-the-file-is-ignored",
+        "Dead letters are forwarded as the usual service agent, whatever the file tells.",
+        "        service_agent=agent,\n",
+        "",
     ),
 )

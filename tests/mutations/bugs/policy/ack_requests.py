@@ -36,4 +36,10 @@ BUGS = (
         "known != span.until > now",
         "known < span.until > now",
     ),
+    Bug(
+        "a-call-that-fails-is-acknowledged-in-part",
+        "Of a call of which an ack fails the others are written, and fail when they are repeated.",
+        "if sum(map(len, live.values())) < sum(map(len, call.values())):",
+        "if not any(live.values()):",
+    ),
 )

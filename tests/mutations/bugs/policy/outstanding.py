@@ -11,6 +11,7 @@ NEAREST = (
     "tests/unit/test_server_leaser.py",
     "tests/unit/test_server_leases.py",
     "tests/unit/test_callbacks.py",
+    "tests/unit/test_lease_lengths.py",
 )
 
 BUGS = (
@@ -109,5 +110,17 @@ BUGS = (
         "A server that was stopped sends what is leased no more, as its deadline has not passed.",
         "for end in (self.deadline, self.leased_until))",
         "for end in (self.deadline,))",
+    ),
+    Bug(
+        "an-extension-of-an-earlier-request",
+        "A lease is taken for longer than it is, by what only an earlier request asked for.",
+        "        self._extending.clear()\n",
+        "",
+    ),
+    Bug(
+        "the-last-extension-is-a-second-short",
+        "A message that a client has is leased for a second less than the client was told.",
+        "deadline = max(-((now - end) // _SECOND), 1) * _SECOND",
+        "deadline = max((end - now) // _SECOND, 1) * _SECOND",
     ),
 )

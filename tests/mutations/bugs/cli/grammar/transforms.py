@@ -24,4 +24,10 @@ BUGS = (
         "int(exponent[1]) < 9 and",
         "int(exponent[1]) <= 9 and",
     ),
+    Bug(
+        "a-text-with-an-equals-sign-is-a-name",
+        "The arguments of sub() cannot contain an equals sign.",
+        "if equals and (any_name or (named and word in {each.name for each in parameters})):",
+        "if equals and (any_name or word in {each.name for each in parameters}):",
+    ),
 )
