@@ -130,7 +130,7 @@ def test_a_call_has_a_span_of_its_service_and_method() -> None:
 def test_the_span_of_a_delivery_says_what_it_is_of() -> None:
     """OpenTelemetry, "Messaging": its size, ids, key and attempt; it begins where it was sent."""
     traced = Traced()
-    received = ReceivedMessage("ack", "7", START, b"abc", PARENT, "key", 3)
+    received = ReceivedMessage("ack", "7", START, b"abcdef", PARENT, "key", 3)
     delivery = Delivery(1, 1, 1, deadline=at(10), received=received)
     traced.traces.leased(SUBSCRIPTION, [delivery], START)
     traced.traces.expired(at(11))
@@ -141,7 +141,7 @@ def test_the_span_of_a_delivery_says_what_it_is_of() -> None:
     told = {name: value for name, value in (span.attributes or {}).items() if "message." in name}
     assert told == {
         "messaging.message.id": "7",
-        "messaging.message.body.size": 3,
+        "messaging.message.body.size": 6,
         "messaging.gcp_pubsub.message.ack_id": "ack",
         "messaging.gcp_pubsub.message.ordering_key": "key",
         "messaging.gcp_pubsub.message.delivery_attempt": 3,
