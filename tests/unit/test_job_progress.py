@@ -128,7 +128,7 @@ def test_a_job_of_what_is_there_now_takes_no_interval() -> None:
     assert trigger(" 5s ", available_now=False) == {"processingTime": "5 seconds"}
 
 
-def test_acks_count_from_one_report_to_the_next() -> None:
+def test_messages_count_from_one_report_to_the_next() -> None:
     """What a job has written is told as its own, and not what all consumers have acknowledged.
 
     "A platform may run the source elsewhere: the query goes on", and its reports have none.
