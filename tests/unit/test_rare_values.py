@@ -86,6 +86,19 @@ def test_a_table_may_be_named_as_gclouds_help_names_it(given: str, table: str) -
     assert found.table == table
 
 
+@pytest.mark.parametrize("given", ["/data/a\0b", "\0", "", "a/../b", "./a", None, 5])
+def test_what_names_no_table_is_told_with_what_would(given: Any) -> None:
+    no_others: dict[str, Any] = {"push_config": None, "enable_exactly_once_delivery": False}
+    with pytest.raises(InvalidArgument) as error:
+        check_table_config(TableConfig(given), **no_others)
+    assert str(error.value).startswith(f"table_config.table: {given!r} names no table; ")
+    assert str(error.value).endswith("accepted")
+    longest = TableConfig("/" + "x" * 1023)
+    assert check_table_config(longest, **no_others) == longest
+    with pytest.raises(InvalidArgument, match="names no table"):
+        check_table_config(TableConfig("/" + "x" * 1024), **no_others)
+
+
 def test_positions_that_are_all_missing_are_held_by_no_set_of_many_runs() -> None:
     many = Positions.of(range(0, 10_000, 2))
     assert many.holds(np.array([1, 3, 9_999])).tolist() == [False] * 3
