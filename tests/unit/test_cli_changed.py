@@ -61,3 +61,13 @@ def test_a_change_is_printed_in_the_format_that_is_asked_for_and_else_not_at_all
     found["name"] = found["name"].removeprefix("projects/local/")
     assert {name: found[name] for name in expected} == expected
     assert nothing == ""
+
+
+def test_what_was_created_is_printed_although_others_failed() -> None:
+    """A failure does not stop the others; the exit code is 1 then, and stdout is whole."""
+    backend = WorldBackend()
+    backend.store.create_topic("there")
+    shown = Terminal(backend, None).run("topics create one there two --format=json")
+    assert shown.exit_code == 1
+    assert [each["name"][-3:] for each in json.loads(shown.stdout)] == ["one", "two"]
+    assert "there" in shown.stderr

@@ -57,3 +57,9 @@ def test_only_the_named_duties_are_done(duty: str) -> None:
         **NONE,
         "exact": True,
     }
+
+
+def test_help_tells_both_forms_of_a_switch_and_what_it_does() -> None:
+    shown = " ".join(run(Noting(), "maintain", "--help").stdout.split())
+    assert "--[no-]exact Delete to the message, not only whole days." in shown
+    assert "--[no-]dry-run Only tell what would be done." in shown

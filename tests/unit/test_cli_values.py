@@ -220,3 +220,17 @@ def test_what_cannot_be_shown_is_escaped_with_as_many_digits_as_it_needs(
     from pubsub_delta.cli.terminal import escaped
 
     assert escaped(text, _in_quotes) == written
+
+
+@pytest.mark.parametrize("text", ["multi(labels)", "multi(name:format=json,labels)", "multi()"])
+def test_the_error_of_a_format_shows_the_format(text: str) -> None:
+    with pytest.raises(InvalidArgument) as error:
+        parse_format(text)
+    assert str(error.value).startswith(f"format: {text!r}: ")
+
+
+def test_a_format_without_a_kind_is_told_as_it_is_given() -> None:
+    for text in ("(name)", "[box](name)"):
+        with pytest.raises(InvalidArgument) as error:
+            parse_format(text)
+        assert str(error.value).startswith(f"format: {text!r}: no kind is named; config, default")

@@ -275,3 +275,15 @@ def test_windows_are_aware_times(field: str) -> None:
     time: datetime = getattr(available_span([1], 3), field)
     assert time == at(3)
     assert time.tzinfo is not None
+
+
+def test_united_spans_have_the_later_end_and_failure_whichever_comes_first() -> None:
+    """ "One span for the messages of two, with the later end and failure of the two." """
+    one = replace(leased_span([1], 3, 20, published=5), failed_lease_id=7)
+    other = replace(leased_span([2], 3, 10, published=9), failed_lease_id=8)
+    both = replace(one, positions=Positions.of([1, 2]), publish_time_max=at(9), failed_lease_id=8)
+    assert one.unite(other) == other.unite(one) == both
+    nothing = replace(other, until=None, failed_lease_id=None)
+    expected = replace(both, failed_lease_id=7)
+    assert one.unite(nothing) == nothing.unite(one) == expected
+    assert nothing.unite(nothing) == nothing

@@ -9,6 +9,7 @@ NEAREST = (
     "tests/unit/test_cli_listings.py",
     "tests/unit/test_cli_help.py",
     "tests/unit/test_command_transcripts.py",
+    "tests/unit/test_cli_maintain.py",
 )
 
 BUGS = (
@@ -37,5 +38,11 @@ BUGS = (
         "A shell proposes the names that a command line has already.",
         "isinstance(given, (tuple, list)) else set()",
         "isinstance(given, list) else set()",
+    ),
+    Bug(
+        "switches-without-a-description",
+        "The help of a command tells not what its switches do.",
+        'self.help or ""',
+        'self.help and ""',
     ),
 )

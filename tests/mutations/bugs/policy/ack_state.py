@@ -56,4 +56,10 @@ BUGS = (
         "ends = [span.until for span in (self, other) if span.until is not None]",
         "ends = [span.until for span in (self,) if span.until is not None]",
     ),
+    Bug(
+        "the-first-failure-of-united-spans",
+        "Messages that failed later overtake others after they were united with earlier ones.",
+        "failed_lease_id=max(failed, default=None)",
+        "failed_lease_id=min(failed, default=None)",
+    ),
 )
