@@ -63,7 +63,7 @@ BUGS = (
     Bug(
         "journal-left-after-a-failure",
         "A journal that could not be written frees messages that consumers were given since.",
-        "            with suppress(OSError):\n                self._path.unlink(missing_ok=True)\n",
+        "            with suppress(OSError):\n                self._path.unlink()\n",
         "",
     ),
     Bug(
