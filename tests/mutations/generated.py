@@ -4,8 +4,9 @@
 files, mutants of the whole library are drawn. A seed draws the same mutants of the same sources.
 
 All tests that need no Java run once, to tell which lines each runs (five minutes by two jobs). Then
-each mutant meets up to 60 tests that run its lines, the quickest and the nearest first. What runs
-while the library is imported is tried with the nearest tests of its module, as a seeded bug is.
+each mutant meets up to 60 tests that run its lines, the quickest first, and then all of the nearest
+tests that do. What runs while the library is imported is tried with the nearest tests of its
+module, as a seeded bug is.
 """
 
 from __future__ import annotations

@@ -27,17 +27,21 @@ from tests.mutations.report import Outcome
 
 MOST_TESTS = 60
 MOST_SECONDS = 6.0
-"""Of the tests that a mutant meets, as they took when nothing was wrong."""
-PATIENCE = 60
+"""Of the tests that a mutant meets first, as they took when nothing was wrong."""
+MOST_SECONDS_NEAREST = 20.0
+"""Of the nearest tests, which it meets after them."""
+PATIENCE = 180
 """Seconds after which tests that took so little do not end."""
 
 
 def chosen(covering: Covering, tests: set[str], nearest: Sequence[str]) -> list[str]:
     """Return the tests that a mutant meets: the quickest of each file, then the next of each.
 
-    >>> covering = Covering({"a.py::slow": 5.0, "a.py::one": 0.1, "b.py::two": 0.2}, {})
+    After them come the others of the nearest files.
+
+    >>> covering = Covering({"a.py::slow": 5.0, "a.py::one": 0.1, "b.py::two": 6.2}, {})
     >>> chosen(covering, set(covering.seconds), ["b.py"])
-    ['b.py::two', 'a.py::one', 'a.py::slow']
+    ['a.py::one', 'a.py::slow', 'b.py::two']
     """
     by_file = defaultdict(list)
     for test in sorted(tests, key=lambda each: (covering.seconds[each], each)):
@@ -47,12 +51,18 @@ def chosen(covering: Covering, tests: set[str], nearest: Sequence[str]) -> list[
         for file, of_file in by_file.items()
         for rank, test in enumerate(of_file)
     )
-    found: list[str] = []
-    left = MOST_SECONDS
-    for *_, seconds, test in ranked:
-        if len(found) < MOST_TESTS and (seconds <= left or not found):
+    first = _within(MOST_SECONDS, covering, [test for *_, test in ranked])[:MOST_TESTS]
+    others = [test for file in nearest for test in by_file.get(file, ()) if test not in first]
+    return first + _within(MOST_SECONDS_NEAREST, covering, others)
+
+
+def _within(seconds: float, covering: Covering, tests: Sequence[str]) -> list[str]:
+    """Return tests that take so long together, each that still fits."""
+    found = []
+    for test in tests:
+        if covering.seconds[test] <= seconds:
             found.append(test)
-            left -= seconds
+            seconds -= covering.seconds[test]
     return found
 
 

@@ -6,6 +6,7 @@ from tests.mutations.bug import Bug
 from tests.mutations.groups import TABLE_WRITES
 
 NEAREST = (
+    "tests/unit/test_table_names.py",
     "tests/lanes/test_table_locations.py",
     *TABLE_WRITES,
 )
