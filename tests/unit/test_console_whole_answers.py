@@ -298,7 +298,7 @@ def test_a_download_of_lines_is_readable_text(text: str) -> None:
     assert told["attributes"] == {"k": text}
 
 
-@pytest.mark.parametrize("data", ["AB$D", "A", "AAA", "AA=A", "é==="])
+@pytest.mark.parametrize("data", ["AB$D", "YW$Jj", "A", "AAA", "AA=A", "é==="])
 def test_data_that_is_not_base64_is_told_at_its_field(data: str) -> None:
     """Nothing is left out silently: a letter that Base64 lacks is refused."""
     browser = Browser()
