@@ -8,6 +8,7 @@ NEAREST = (
     "tests/unit/test_server_open_files.py",
     "tests/unit/test_server_multiplexer.py",
     "tests/unit/test_server_connections.py",
+    "tests/unit/test_server_connection_times.py",
 )
 
 BUGS = (
