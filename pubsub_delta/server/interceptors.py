@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from pubsub_delta.errors import InvalidArgument, ResourceExhausted
@@ -95,16 +96,8 @@ def _traced(service: str, name: str, work: Unary, tracing: Tracing | None) -> Un
 
 def _unary(name: str, work: Unary, counters: Counters) -> Unary:
     async def answer(request: Any, context: Any) -> Any:
-        try:
-            response = await work(_readable(request), context)
-        except asyncio.CancelledError:
-            counters.requests[name, "CANCELLED"] += 1
-            raise
-        except Exception as error:
-            await _refuse(name, error, context, counters)
-        else:
-            counters.requests[name, "OK"] += 1
-            return response
+        async with _counted(name, context, counters):
+            return await work(_readable(request), context)
 
     return answer
 
@@ -113,24 +106,35 @@ def _streaming(name: str, work: Streaming, counters: Counters) -> Streaming:
     async def answer(requests: Any, context: Any) -> AsyncIterator[Any]:
         counters.open_streams += 1
         try:
-            if counters.open_streams > MAX_STREAMS:
-                raise ResourceExhausted(
-                    f"{MAX_STREAMS:,} streams are open, and the server opens no more; try again "
-                    "when one of them has ended"
-                )
-            async for response in work(_all_readable(requests), context):
-                yield response
-        except asyncio.CancelledError:
-            counters.requests[name, "CANCELLED"] += 1
-            raise
-        except Exception as error:
-            await _refuse(name, error, context, counters)
-        else:
-            counters.requests[name, "OK"] += 1
+            async with _counted(name, context, counters):
+                if counters.open_streams > MAX_STREAMS:
+                    raise ResourceExhausted(
+                        f"{MAX_STREAMS:,} streams are open, and the server opens no more; try "
+                        "again when one of them has ended"
+                    )
+                async for response in work(_all_readable(requests), context):
+                    yield response
         finally:
             counters.open_streams -= 1
 
     return answer
+
+
+@asynccontextmanager
+async def _counted(name: str, context: Any, counters: Counters) -> AsyncIterator[None]:
+    """Count a call by its status code, and end it with the error of the block."""
+    try:
+        yield
+    except asyncio.CancelledError:
+        counters.requests[name, "CANCELLED"] += 1
+        raise
+    except Exception as error:
+        code = code_of(error)
+        counters.requests[name, code] += 1
+        logger.info("%s: %s: %s", name, code, error, extra={"method": name, "code": code})
+        await abort(context, error)
+    else:
+        counters.requests[name, "OK"] += 1
 
 
 def _readable(request: Any) -> Any:
@@ -142,10 +146,3 @@ def _readable(request: Any) -> Any:
 async def _all_readable(requests: Any) -> AsyncIterator[Any]:
     async for request in requests:
         yield _readable(request)
-
-
-async def _refuse(name: str, error: Exception, context: Any, counters: Counters) -> None:
-    code = code_of(error)
-    counters.requests[name, code] += 1
-    logger.info("%s: %s: %s", name, code, error, extra={"method": name, "code": code})
-    await abort(context, error)

@@ -76,26 +76,15 @@ MESSAGES = TableSchema(
     },
 )
 
-BATCH = _columns(
-    ack_id=TEXT,
-    message_id=TEXT,
-    publish_time=TIME,
-    data=pa.binary(),
-    attributes=TEXT_BY_TEXT,
-    ordering_key=TEXT,
-    delivery_attempt=pa.int32(),
-)
+_MESSAGE: dict[str, pa.DataType] = {
+    "message_id": TEXT,
+    **{name: MESSAGES.columns.field(name).type for name in MESSAGE_COLUMNS},
+}
+
+BATCH = _columns(ack_id=TEXT, **_MESSAGE, delivery_attempt=pa.int32())
 """The columns of a pulled batch."""
 
-BACKLOG = _columns(
-    message_id=TEXT,
-    publish_time=TIME,
-    data=pa.binary(),
-    attributes=TEXT_BY_TEXT,
-    ordering_key=TEXT,
-    state=TEXT,
-    delivery_attempt=pa.int32(),
-)
+BACKLOG = _columns(**_MESSAGE, state=TEXT, delivery_attempt=pa.int32())
 """The columns of a backlog."""
 
 METRICS = _columns(
@@ -171,6 +160,9 @@ POSITIONS = TableSchema(
 )
 """One row: the lowest position of a topic that was never allocated."""
 
+_RESOURCE = {"name": TEXT, "uid": TEXT, "etag": TEXT, "create_time": TIME}
+"""The columns of every resource, before its own."""
+
 _REGISTRY = {
     **_PLAIN,
     PROPERTY: str(LAYOUT_VERSION),
@@ -181,10 +173,7 @@ _REGISTRY = {
 
 TOPICS = TableSchema(
     columns=_columns(
-        name=TEXT,
-        uid=TEXT,
-        etag=TEXT,
-        create_time=TIME,
+        **_RESOURCE,
         delete_time=TIME,
         message_retention_micros=WHOLE,
         retained_from=TIME,
@@ -201,10 +190,7 @@ TOPICS = TableSchema(
 
 SUBSCRIPTIONS = TableSchema(
     columns=_columns(
-        name=TEXT,
-        uid=TEXT,
-        etag=TEXT,
-        create_time=TIME,
+        **_RESOURCE,
         update_time=TIME,
         topic=TEXT,
         topic_uid=TEXT,
@@ -237,10 +223,7 @@ SUBSCRIPTIONS = TableSchema(
 
 SNAPSHOTS = TableSchema(
     columns=_columns(
-        name=TEXT,
-        uid=TEXT,
-        etag=TEXT,
-        create_time=TIME,
+        **_RESOURCE,
         expire_time=TIME,
         topic=TEXT,
         topic_uid=TEXT,
@@ -264,14 +247,7 @@ REVISION = _struct(revision_id=TEXT, create_time=TIME, definition=TEXT, compiled
 """
 
 SCHEMAS = TableSchema(
-    columns=_columns(
-        name=TEXT,
-        uid=TEXT,
-        etag=TEXT,
-        create_time=TIME,
-        type=TEXT,
-        revisions=pa.list_(REVISION),
-    ),
+    columns=_columns(**_RESOURCE, type=TEXT, revisions=pa.list_(REVISION)),
     properties={**_REGISTRY, "delta.dataSkippingStatsColumns": "name,uid"},
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,11 @@ def test_a_server_of_this_machine_alone_is_asked_by_its_own_names(
         return Gateway(*given, **named)
 
     monkeypatch.setattr(serve, "Gateway", gateway)
-    serve.Server(store, store.now, settings, store.counters)
+
+    async def begun() -> None:
+        serve.Server(store, store.now, settings, store.counters)
+
+    asyncio.run(begun())
     assert made == [local_only]
 
 

@@ -66,14 +66,14 @@ def test_an_ack_that_is_written_succeeds_though_dead_letters_cannot_be_forwarded
         for _ in range(4):
             await calls.nack(poison)
             (poison,) = await calls.pull(1)
-        change, failures = AckStates.change, [Unavailable("the storage is away")]
+        update, failures = AckStates.update, [Unavailable("the storage is away")]
 
-        def away(states: AckStates, uid: str, decide: Any, *more: Any) -> Any:
-            if isinstance(decide, partial) and failures:  # the last of the steps of a forwarding
+        def away(states: AckStates, uid: str, step: Any) -> Any:
+            if isinstance(step, partial) and failures:  # the last of the steps of a forwarding
                 raise failures.pop()
-            return change(states, uid, decide, *more)
+            return update(states, uid, step)
 
-        monkeypatch.setattr(AckStates, "change", away)
+        monkeypatch.setattr(AckStates, "update", away)
         await asyncio.gather(calls.nack(poison), calls.acknowledge(good))
         assert not failures
         assert await calls.pull_at_once(1) == []

@@ -167,8 +167,13 @@ def test_a_call_that_is_refused_is_counted_and_told(
             ended.append(given[0].name)
 
     counters = Counters()
+
+    async def refused() -> None:
+        async with interceptors._counted("Publisher/Publish", Call(), counters):
+            raise error
+
     with caplog.at_level("INFO", "pubsub_delta"):
-        asyncio.run(interceptors._refuse("Publisher/Publish", error, Call(), counters))
+        asyncio.run(refused())
     assert ended == [code]
     assert counters.requests["Publisher/Publish", code] == 1
     first, *others = caplog.records
