@@ -64,9 +64,11 @@ def main() -> int:
             sys.stdout.write(f"{mutant.name}: {mutant.says}\n")
     for outcome in outcomes if asked.results else []:
         add_result(asked.results, outcome)
+    for test in trials.broken:
+        sys.stdout.write(f"{test} fails without a mutant, too\n")
     caught = len(outcomes) - len(survivors)
     sys.stdout.write(f"seed {asked.seed}: {caught} of {len(outcomes)} mutants are caught\n")
-    return 0
+    return 1 if trials.broken else 0
 
 
 if __name__ == "__main__":

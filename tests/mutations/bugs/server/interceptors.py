@@ -21,21 +21,19 @@ BUGS = (
     Bug(
         "failed-streams-stay-open",
         "Streams that fail count as open for ever.",
-        '            counters.requests[name, "OK"] += 1\n'
+        "                    yield response\n"
         "        finally:\n"
         "            counters.open_streams -= 1\n",
-        '            counters.requests[name, "OK"] += 1\n            counters.open_streams -= 1\n',
+        "                    yield response\n"
+        "            counters.open_streams -= 1\n"
+        "        finally:\n"
+        "            pass\n",
     ),
     Bug(
         "cancelled-streams-are-not-counted",
         "A stream that its client cancels is in no count of requests.",
-        """                yield response
-        except asyncio.CancelledError:
-            counters.requests[name, "CANCELLED"] += 1
-""",
-        """                yield response
-        except asyncio.CancelledError:
-""",
+        '        counters.requests[name, "CANCELLED"] += 1\n        raise\n',
+        "        raise\n",
     ),
     Bug(
         "policies-forgotten-after-success-only",
