@@ -9,6 +9,7 @@ NEAREST = (
     "tests/lanes/test_table_refused.py",
     "tests/unit/test_target_rows.py",
     "tests/unit/test_arrow_types.py",
+    "tests/unit/test_target_row_members.py",
     *TABLE_WRITES,
     "tests/lanes/test_table_partitions.py",
 )
