@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta.delivery import dead_letters
+from pubsub_delta.delivery import dead_letters, table_writes
 from pubsub_delta.policy.ack_state import Span, State
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.resources import ReceivedMessage
 from tests.unit.builders import at
 
 
@@ -55,3 +56,52 @@ def test_parts_of_dead_letters_are_full_and_not_larger(
     monkeypatch.setattr(dead_letters, "MOST_BYTES", most_bytes)
     monkeypatch.setattr(dead_letters, "MOST_MESSAGES", most_messages)
     assert divided(sizes) == (parts, measured)
+
+
+def slice_of(count: int, size: int, fitting: int | None) -> tuple[list[int], list[tuple[int, int]]]:
+    """Return the positions that were reached, and the number and room of each read.
+
+    ``fitting``: how many messages a read returns at most.
+    """
+    asked: list[tuple[int, int]] = []
+
+    def receive(wanted: Positions, room: int) -> list[ReceivedMessage]:
+        asked.append((len(wanted), room))
+        made = [ReceivedMessage("", f"{n}", at(0), b"x" * size, {}, "", None) for n in wanted]
+        return made[:fitting]
+
+    held = Positions.between(0, count - 1)
+    without = SimpleNamespace(positions=Positions())
+    lease: Any = SimpleNamespace(positions=held, set_aside=without, receive=receive)
+    messages, reached = table_writes.read_slice(lease)
+    assert [int(each.message_id) for each in messages] == list(reached)
+    return list(reached), asked
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "fitting", "reached", "asked"),
+    [
+        (30, 100, None, 10, [(8, 1_000), (2, 200)]),
+        (30, 150, None, 8, [(8, 1_000)]),
+        (30, 120, None, 9, [(8, 1_000), (1, 40)]),
+        (5, 100, None, 5, [(5, 1_000)]),
+        (8, 100, None, 8, [(8, 1_000)]),
+        (9, 0, None, 9, [(8, 1_000), (1, 1_000)]),
+        (2_000, 0, None, 2_000, [(8, 1_000), (1_000, 1_000), (992, 1_000)]),
+        (30, 125, None, 8, [(8, 1_000)]),
+        (30, 100, 8, 10, [(8, 1_000), (2, 200)]),
+        (30, 100, 7, 7, [(8, 1_000)]),
+        (30, 60, 8, 17, [(8, 1_000), (8, 520), (1, 40)]),
+        (30, 50, 8, 16, [(8, 1_000), (12, 600)]),
+    ],
+)
+def test_a_slice_of_a_table_is_full_and_ends_where_a_read_does(
+    count: int,
+    size: int,
+    fitting: int | None,
+    reached: int,
+    asked: list[tuple[int, int]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(table_writes, "SLICE_BYTES", 1_000)
+    assert slice_of(count, size, fitting) == (list(range(reached)), asked)
