@@ -49,6 +49,26 @@ def test_a_part_has_as_many_positions_as_the_mean_size_permits(
     assert find._ranges(stored, MessageQuery(), None) == [find._Range(stored, 5, 9, size, rows)]
 
 
+@pytest.mark.parametrize(
+    ("query", "held", "expected"),
+    [
+        (MessageQuery(), Positions.between(6, 7), [(6, 7)]),
+        (MessageQuery(), Positions.between(0, 50), [(5, 9)]),
+        (MessageQuery(before=8), None, [(5, 7)]),
+        (MessageQuery(before=8), Positions.between(7, 9), [(7, 7)]),
+        (MessageQuery(before=5), None, []),
+        (MessageQuery(message_id=9), None, [(9, 9)]),
+        (MessageQuery(message_id=10), None, []),
+        (MessageQuery(), Positions(), []),
+    ],
+)
+def test_a_range_has_no_more_than_what_is_wanted_of_its_files(
+    query: MessageQuery, held: Positions | None, expected: list[tuple[int, int]]
+) -> None:
+    found = find._ranges(files((5, 9, 10, 1)), query, held)
+    assert [part for each in found for part in each.parts()] == expected
+
+
 def test_files_that_overlap_are_one_range_and_others_come_the_highest_first() -> None:
     stored = files((40, 60, 10_000, 10), (0, 20, 1_000_000, 10), (20, 39, 0, 7), (5, 8, 10, 1))
     assert find._ranges(stored, MessageQuery(), None) == [
