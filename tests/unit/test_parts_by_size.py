@@ -105,3 +105,15 @@ def test_a_slice_of_a_table_is_full_and_ends_where_a_read_does(
 ) -> None:
     monkeypatch.setattr(table_writes, "SLICE_BYTES", 1_000)
     assert slice_of(count, size, fitting) == (list(range(reached)), asked)
+
+
+def test_a_slice_reaches_what_was_set_aside_behind_its_last_message() -> None:
+    def receive(wanted: Positions, room: int) -> list[ReceivedMessage]:
+        told = wanted - Positions.of([7])
+        return [ReceivedMessage("", f"{n}", at(0), b"x", {}, "", None) for n in told]
+
+    aside = SimpleNamespace(positions=Positions.of([7]))
+    held = Positions.between(0, 8)
+    lease: Any = SimpleNamespace(positions=held, set_aside=aside, receive=receive)
+    messages, reached = table_writes.read_slice(lease)
+    assert ([int(each.message_id) for each in messages], reached) == ([*range(7), 8], held)
