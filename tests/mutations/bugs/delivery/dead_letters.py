@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
+    "tests/unit/test_parts_by_size.py",
     "tests/unit/test_maintenance_problems.py",
     "tests/lanes/test_damaged_dead_letter_topics.py",
     "tests/unit/test_many_dead_letters.py",
@@ -219,5 +220,17 @@ BUGS = (
         "A subscription with many damaged dead letters delivers nothing any more.",
         "    except Exception:  # unreadable messages are reported",
         "    except KeyError:  # unreadable messages are reported",
+    ),
+    Bug(
+        "dead-letter-parts-that-are-not-filled",
+        "A part of dead letters that has just the permitted size is divided.",
+        "size + measured > MOST_BYTES or together > MOST_MESSAGES",
+        "size + measured >= MOST_BYTES or together >= MOST_MESSAGES",
+    ),
+    Bug(
+        "dead-letters-measured-without-a-limit",
+        "More dead letters are measured at a time than a quarter of a part.",
+        "fitting = len(next_ones) * MOST_BYTES // (4 * max(measured, 1))",
+        "fitting = len(next_ones) * MOST_BYTES // max(measured, 1)",
     ),
 )

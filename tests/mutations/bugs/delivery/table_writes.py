@@ -6,6 +6,7 @@ from tests.mutations.bug import Bug
 from tests.mutations.groups import TABLE_WRITES
 
 NEAREST = (
+    "tests/unit/test_parts_by_size.py",
     "tests/lanes/test_table_storage.py",
     *TABLE_WRITES,
     "tests/lanes/test_table_ended.py",
@@ -156,5 +157,11 @@ BUGS = (
         "No subscription is listed while the table of one does not respond.",
         "    except Exception:  # a storage that does not respond",
         "    except DataLoss:  # a storage that does not respond",
+    ),
+    Bug(
+        "slice-of-more-than-there-is-room-for",
+        "A table gets slices that are as many times too large as they take reads.",
+        "left, room = left - reached, room - sum(sizes)",
+        "left, room = left - reached, room + sum(sizes)",
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
+    "tests/unit/test_search_parts.py",
     "tests/unit/test_find.py",
     "tests/unit/test_wrong_arguments.py",
     "tests/lanes/test_reads_on_disk.py",
@@ -134,5 +135,29 @@ BUGS = (
         "A search by time leaves out a file whose messages are all of its last moment.",
         "return time is not None and other is not None and time < other",
         "return time is not None and other is not None and time <= other",
+    ),
+    Bug(
+        "search-that-is-done-at-once",
+        "A search tells that it is done while it reads its first part.",
+        "self.progress = min(number / total, 1.0)",
+        "self.progress = max(number / total, 1.0)",
+    ),
+    Bug(
+        "part-of-the-largest-size",
+        "A part of overlapping files has as many positions as the file of the smallest messages.",
+        "min(self.size, other.size)",
+        "max(self.size, other.size)",
+    ),
+    Bug(
+        "attempt-that-nobody-counts",
+        "A search tells a delivery attempt without a dead-letter policy, and none with one.",
+        "span.delivery_attempt if self._is_counted else None",
+        "None if self._is_counted else span.delivery_attempt",
+    ),
+    Bug(
+        "publish-of-the-position-before",
+        "A message that was published next to others has the id of their publish.",
+        "c.first_position <= position < c.end_position",
+        "c.first_position <= position <= c.end_position",
     ),
 )
