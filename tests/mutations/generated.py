@@ -1,7 +1,8 @@
 """Try out mutants that a program makes, and list those that no test notices, for reading.
 
 ``python -m tests.mutations.generated [FILE ...] [--seed 1] [--count 100] [--jobs 1]``. Without
-files, mutants of the whole library are drawn. A seed draws the same mutants of the same sources.
+files, mutants of all modules are drawn whose nearest tests need no Java. A seed draws the same
+mutants of the same sources.
 
 All tests that need no Java run once, to tell which lines each runs (five minutes by two jobs). Then
 each mutant meets up to 60 tests that run its lines, the quickest first, and then all of the nearest
@@ -26,11 +27,22 @@ from tests.mutations.mutants import mutants
 from tests.mutations.report import add_result
 from tests.mutations.trials import Trials
 
+_NEED_JAVA = ("tests/acceptance", "tests/delta", "tests/spark_lane")
 _OPTIONS = (
     *("-q", "-s", "--timeout=0", "-p", "no:cacheprovider", "-p", "tests.mutations.imported"),
     *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
-    *(f"--ignore=tests/{each}" for each in ("acceptance", "delta", "spark_lane")),
+    *(f"--ignore={folder}" for folder in _NEED_JAVA),
 )
+
+
+def default_files() -> list[str]:
+    """Return the files whose mutants are drawn where none is named."""
+    near = NEAREST.items()
+    return sorted(file for file, tests in near if tests and not _any_needs_java(tests))
+
+
+def _any_needs_java(tests: Sequence[str]) -> bool:
+    return any(test.startswith(_NEED_JAVA) for test in tests)
 
 
 def drawn(files: Sequence[str], seed: int, count: int) -> list[Bug]:
@@ -51,7 +63,7 @@ def main() -> int:
     asked = parser.parse_args()
     if unknown := set(asked.files) - NEAREST.keys():
         parser.error(f"tests/mutations/bugs/ names no tests of {', '.join(sorted(unknown))}")
-    chosen = drawn(asked.files or sorted(NEAREST), asked.seed, asked.count)
+    chosen = drawn(asked.files or default_files(), asked.seed, asked.count)
     trials = Trials(chosen, asked.jobs)
     if status := pytest.main([*_OPTIONS, *asked.tests], plugins=[trials]):
         return int(status)
