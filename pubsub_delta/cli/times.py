@@ -54,7 +54,7 @@ def parse_duration(text: str, field: str) -> timedelta:
             return durations.exactly(Fraction(fine[1]) / _PER_SECOND[fine[2].lower()])
         else:
             return durations.parse_duration(span.lower(), field)
-    except (InvalidArgument, OverflowError, ValueError):
+    except (OverflowError, ValueError):
         pass
     raise InvalidArgument(
         f"{field}: {text!r} is not a duration; "
@@ -81,7 +81,7 @@ def parse_time(text: str, now: datetime, field: str, zone: tzinfo | None = None)
     given = text.strip()
     try:
         return as_utc(_read(given, now, zone), field)
-    except (InvalidArgument, OverflowError, ValueError):
+    except (OverflowError, ValueError):
         raise InvalidArgument(
             f"{field}: {text!r} is not a time; 2026-11-20T10:00:00Z, 2026-11-20T10:00 (local "
             "time), 2026-11-20 (local midnight), 10:00+0100 (today), -p1d (a day ago), +pt10m or "

@@ -22,7 +22,7 @@ _TYPES = {"data": (_DATA, TEXT), "attributes": (TEXT_BY_TEXT,), "ordering_key": 
 
 
 def checked(batch: pa.RecordBatch) -> pa.Table:
-    """Return messages as they are stored: ordering_key, attributes, data; InvalidArgument.
+    """Return the columns ordering_key, attributes and data as they are stored; InvalidArgument.
 
     A check by column accepts nearly all batches, without a check of each message.
     """

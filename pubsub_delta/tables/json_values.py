@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 
 from pubsub_delta.clock import read_time
-from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.json_texts import is_number
 from pubsub_delta.policy.schemas.validation import SchemaMismatch
 
@@ -34,7 +33,7 @@ def value_of(type_: pa.DataType, value: Any, name: str, *, drops_unknown: bool =
         return None
     try:
         return _value(type_, value, name, drops_unknown=drops_unknown)
-    except (ValueError, TypeError, ArithmeticError, InvalidArgument, KeyError):
+    except (ValueError, TypeError, ArithmeticError, KeyError):
         raise SchemaMismatch(f"{name}: {_shown(value)} is no {type_}") from None
 
 

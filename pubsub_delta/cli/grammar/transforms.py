@@ -6,7 +6,6 @@ As in gcloud, a value that a transform cannot handle gives its ``undefined``, no
 from __future__ import annotations
 
 import base64
-import binascii
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -84,7 +83,7 @@ def _decode(value: Any, encoding: str, undefined: str = "") -> Any:
         if isinstance(value, bytes):
             # Bytes that cannot be decoded become escapes.
             return value.decode(encoding, "backslashreplace")
-    except (LookupError, ValueError, binascii.Error):
+    except (LookupError, ValueError):
         pass
     return undefined
 
