@@ -10,7 +10,7 @@ NEAREST = (
     "tests/unit/test_suspended_processes.py",
     "tests/unit/test_server_hub.py",
     "tests/unit/test_server_polls.py",
-    "tests/unit/test_server_rare_ends.py",
+    "tests/unit/test_server_what_waits.py",
     "tests/unit/test_server_rims.py",
     "tests/unit/test_server_counters.py",
     "tests/unit/test_server_pull.py",

@@ -6,7 +6,7 @@ from tests.mutations.bug import Bug
 
 NEAREST = (
     "tests/unit/test_suspended_processes.py",
-    "tests/unit/test_server_rare_ends.py",
+    "tests/unit/test_server_what_waits.py",
     "tests/unit/test_server_rims.py",
     "tests/unit/test_server_streams.py",
     "tests/unit/test_server_replies.py",

@@ -1,4 +1,4 @@
-"""What becomes of acks and leases where a stream, a server or a file ends at a rare moment."""
+"""What becomes of acks and messages that wait while a stream, a server or a file ends."""
 
 from __future__ import annotations
 
