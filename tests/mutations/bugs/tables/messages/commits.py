@@ -6,6 +6,7 @@ from tests.mutations.bug import Bug
 
 NEAREST = (
     "tests/lanes/test_damage.py",
+    "tests/unit/test_commit_cache.py",
     "tests/unit/test_topic_history.py",
     "tests/unit/test_publish_calls.py",
     "tests/unit/test_looks.py",
@@ -182,5 +183,17 @@ BUGS = (
         "A topic's table was replaced by an older copy, and its next messages are passed over.",
         "        if behind < 0:\n            raise DataLoss(",
         "        if behind < -9:\n            raise DataLoss(",
+    ),
+    Bug(
+        "known-commits-before-a-gap",
+        "Publishes that the log has lost between two looks are passed over without a word.",
+        "joins = bool(fresh) and fresh[-1].version == cached[0].version + 1",
+        "joins = bool(fresh)",
+    ),
+    Bug(
+        "positions-below-a-file-are-given-again",
+        "Positions are given out twice where several files tell them and the log does not.",
+        "highest = max((each for each in told if each is not None), default=-1)",
+        "highest = min((each for each in told if each is not None), default=-1)",
     ),
 )
