@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pubsub_delta.clock import UTC
 from pubsub_delta.errors import DataLoss
 from pubsub_delta.tables.lanes.protocol import DataFile, LoggedCommit, Where
 from pubsub_delta.tables.messages import commits
@@ -256,3 +257,9 @@ def test_a_publish_that_tells_nothing_but_its_time() -> None:
     logged = LoggedCommit(7, START, "WRITE", {"num_added_rows": 4}, '{"publish_time": 5}')
     at = datetime(1970, 1, 1, microsecond=5, tzinfo=UTC)
     assert commit_of(logged) == Commit(7, at, None, 4, True, False, 0, 0, False)
+
+
+def test_a_publish_that_tells_all_of_its_positions() -> None:
+    text = publish_metadata(START, "p", 8, 11, 3)
+    logged = LoggedCommit(7, START, "WRITE", {"num_added_rows": 4}, text)
+    assert commit_of(logged) == Commit(7, START, "p", 3, True, False, 8, 11, True)

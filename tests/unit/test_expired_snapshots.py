@@ -144,3 +144,14 @@ def test_maintain_removes_what_a_crash_has_left(monkeypatch: pytest.MonkeyPatch)
     world.be_at(HOUR)
     assert world.store.maintain(exact=True).expired == ["projects/local/snapshots/before"]
     assert (left_over(world), world.stored()) == ([], [])
+
+
+def test_a_snapshot_that_fails_a_check_stays_as_it_is() -> None:
+    world, _ = nearly_expired()
+    registry, there = world.tables.registry, world.store.get_snapshot(TAKEN)
+    assert not registry.remove_snapshot(there.uid, lambda _: False)
+    assert world.store.get_snapshot(TAKEN) == there
+    assert registry.remove_snapshot(there.uid)
+    with pytest.raises(NotFound):
+        world.store.get_snapshot(TAKEN)
+    assert not registry.remove_snapshot(there.uid)

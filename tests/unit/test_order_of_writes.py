@@ -10,6 +10,7 @@ import pytest
 from pubsub_delta import DeadLetterPolicy
 from pubsub_delta.errors import NotFound
 from pubsub_delta.tables.messages.messages import Messages
+from pubsub_delta.tables.messages.position_allocator import PositionAllocator
 from tests.unit.in_memory import NAME, TOPIC, InMemory
 
 
@@ -24,6 +25,20 @@ def test_a_topic_exists_once_its_table_does(monkeypatch: pytest.MonkeyPatch) -> 
         world.store.create_topic("second")
     with pytest.raises(NotFound):
         world.store.get_topic("second")
+
+
+def test_the_table_of_messages_exists_once_that_of_positions_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A table of messages that is there can be published to."""
+    messages = InMemory().tables.messages("f" * 32)
+    with monkeypatch.context() as patched:
+        patched.setattr(PositionAllocator, "create", fail)
+        with pytest.raises(ConnectionError):
+            messages.create()
+    assert not messages.exists()
+    messages.create()
+    assert messages.exists()
 
 
 def test_a_subscription_exists_once_its_ack_state_does(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,6 +61,8 @@ def test_a_snapshot_whose_table_is_still_there_is_found_by_maintenance(
             world.tables.registry.remove_snapshot(snapshot.uid)
     later = world.now + timedelta(days=1)
     assert len(world.tables.registry.abandoned_snapshots(later)) == 1
+    assert not world.tables.registry.remove_snapshot(snapshot.uid), "nobody sees it any more"
+    assert world.tables.registry.abandoned_snapshots(later) == []
 
 
 def test_a_dead_letter_topic_that_is_absent_is_refused_before_anything_is_written() -> None:

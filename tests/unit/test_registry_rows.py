@@ -22,6 +22,7 @@ from pubsub_delta.resources import (
 )
 from pubsub_delta.schemas import Encoding, SchemaSettings
 from pubsub_delta.table_config import TableConfig
+from pubsub_delta.tables.registry.predicates import with_retention, with_stored_topic
 from pubsub_delta.tables.registry.rows import (
     columns_of,
     columns_of_fields,
@@ -120,3 +121,19 @@ def test_a_backoff_of_zero_is_one() -> None:
     for policy in (RetryPolicy("0s", "0s"), RetryPolicy("0s", "600s")):
         stored = replace(SUBSCRIPTION, retry_policy=policy)
         assert subscription_of(columns_of(stored)).retry_policy == policy
+
+
+def test_what_follows_from_a_topic_follows_while_it_is_there() -> None:
+    """ "the topic field will be set to _deleted-topic_" once the topic is deleted."""
+    gone = "_deleted-topic_"
+    assert with_stored_topic(SNAPSHOT, TOPIC) == SNAPSHOT
+    assert with_stored_topic(SNAPSHOT, None) == replace(SNAPSHOT, topic=gone)
+    kept = TOPIC.message_retention_duration
+    stored = replace(SUBSCRIPTION, topic_message_retention_duration=timedelta(9))
+    for topic, name, duration in [
+        (TOPIC, TOPIC.name, kept),
+        (replace(TOPIC, message_retention_duration=None), TOPIC.name, None),
+        (None, gone, None),
+    ]:
+        wanted = replace(SUBSCRIPTION, topic=name, topic_message_retention_duration=duration)
+        assert with_retention(stored, topic) == wanted

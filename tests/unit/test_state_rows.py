@@ -17,6 +17,7 @@ from pubsub_delta.policy.ack_state import (
     State,
     Stream,
 )
+from pubsub_delta.policy.metrics import metrics_of
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.ack_state.rows import (
     row_of_state,
@@ -24,6 +25,7 @@ from pubsub_delta.tables.ack_state.rows import (
     with_checksum,
     without_checksum,
 )
+from pubsub_delta.tables.schemas import ACK_STATE
 from tests.unit.builders import at, available_span
 
 LEASED = Span(State.LEASED, Positions.of([3, 4, 9]), at(1), at(2), 3, 4, 5, 4, until=at(6))
@@ -78,3 +80,15 @@ def test_a_bitmap_of_another_number_of_positions_is_data_loss(count: int) -> Non
 def test_a_bitmap_without_a_seal_is_not_read() -> None:
     with pytest.raises(ValueError, match="checksum cannot be read"):
         without_checksum(LEASED.positions.to_bytes())
+
+
+def test_a_row_tells_its_metrics_in_columns_of_the_table() -> None:
+    row = row_of_state(FULL)
+    metrics = metrics_of(FULL)
+    for name in (
+        "num_undelivered_messages",
+        "num_outstanding_messages",
+        "oldest_unacked_publish_time",
+    ):
+        assert row[name] == getattr(metrics, name) != getattr(metrics_of(AckState(0)), name)
+    assert {*row} <= {*ACK_STATE.columns.names}

@@ -37,4 +37,10 @@ BUGS = (
         'if len(positions) != row["message_count"]:',
         'if len(positions) > row["message_count"]:',
     ),
+    Bug(
+        "outstanding-messages-in-no-column",
+        "SQL on the ack states tells no number of outstanding messages.",
+        '"num_outstanding_messages": metrics.',
+        '"outstanding_messages": metrics.',
+    ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
+    "tests/unit/test_order_of_writes.py",
     "tests/unit/test_changes_in_doubt.py",
     "tests/protocol/test_outages.py",
     "tests/unit/test_tables_in_memory.py",
@@ -120,5 +121,13 @@ BUGS = (
         "A publish that the storage refuses is told as one that may have landed.",
         "        if isinstance(error, StorageRefused):\n            return False",
         "        if isinstance(error, KeyError):\n            return False",
+    ),
+    Bug(
+        "messages-before-their-positions",
+        "A topic whose creation was cut short looks as if it could be published to.",
+        "        self._allocator.create(self._positions_table)\n"
+        "        self._lane.create(self._table, MESSAGES)\n",
+        "        self._lane.create(self._table, MESSAGES)\n"
+        "        self._allocator.create(self._positions_table)\n",
     ),
 )

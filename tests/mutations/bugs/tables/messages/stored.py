@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
+    "tests/unit/test_stored_positions.py",
     "tests/unit/test_given_back.py",
     "tests/unit/test_metrics_of_a_store.py",
     "tests/lanes/test_starts_of_streams.py",
@@ -123,5 +124,11 @@ BUGS = (
         "A stream from a time on ends, as it reads files that OPTIMIZE has replaced long ago.",
         "each.version == first and now - kept < each.time for",
         "each.version == first for",
+    ),
+    Bug(
+        "absorbed-at-the-end-of-a-time",
+        "A seek takes in what was published at its very time, where the log is cut.",
+        "None if before is None else before - _MICROSECOND)\n        return found",
+        "before)\n        return found",
     ),
 )

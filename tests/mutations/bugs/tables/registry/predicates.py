@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 NEAREST = (
+    "tests/unit/test_registry_rows.py",
     "tests/unit/test_expired_snapshots.py",
     "tests/unit/test_snapshot_calls.py",
     "tests/unit/test_expiration.py",
@@ -34,5 +35,11 @@ BUGS = (
         '    """Return whether a snapshot has expired, or its creation has taken too long."""\n'
         '    if row["announced"] is None:\n'
         '        return bool(row["expire_time"] < now)',
+    ),
+    Bug(
+        "a-deleted-topic-by-its-name",
+        "A subscription still names its topic after that was deleted.",
+        "return resource if topic is not None else replace(resource, topic=DELETED_TOPIC)",
+        "return resource",
     ),
 )

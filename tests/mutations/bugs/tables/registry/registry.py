@@ -105,4 +105,10 @@ BUGS = (
         "            if not is_living(row):",
         "            if row is None:",
     ),
+    Bug(
+        "a-snapshot-goes-in-spite-of-a-check",
+        "A snapshot that was given more time meanwhile is deleted as an expired one.",
+        "return is_there and check(row)",
+        "return is_there",
+    ),
 )
