@@ -37,16 +37,19 @@ class Covering:
 
 
 def record(items: Sequence[pytest.Item], file: Path) -> None:
-    """Run tests, and write what they cover into a file, and their times into one beside it."""
+    """Run tests, and write what they cover into a file, and their times into one beside it.
+
+    The recording begins anew with each test: one that sets a trace function of its own ends it.
+    """
     coverage = Coverage(data_file=file, source=[LIBRARY], config_file=False, messages=False)
     seconds = {}
-    coverage.start()
     for item, following in zip_longest(items, items[1:]):
+        coverage.start()
         coverage.switch_context(item.nodeid)
         began = time.perf_counter()
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         seconds[item.nodeid] = time.perf_counter() - began
-    coverage.stop()
+        coverage.stop()
     coverage.save()
     file.with_suffix(".json").write_text(json.dumps(seconds), encoding="utf-8")
 
