@@ -357,7 +357,7 @@ def _location(checkpoint_location: object) -> str:
 
 @contextmanager
 def _telling_of_a_checkpoint(location: str) -> Iterator[None]:
-    """Raise Unavailable or FailedPrecondition if Spark cannot write the checkpoint of a query."""
+    """Raise Unavailable, FailedPrecondition or InvalidArgument for a checkpoint out of reach."""
     try:
         yield
     except Exception as error:  # Spark hands on an error of Java, which has no class in Python
